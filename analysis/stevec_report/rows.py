@@ -3,16 +3,17 @@
 from collections.abc import Sequence
 
 from stevec_report import limits
-from stevec_report.averages import median
 from stevec_report.blocks import Column
+from stevec_report.intervals import Interval
 from stevec_report.outcomes import MeasuredOutcome
+from stevec_report.percentiles import over_trials
 
 Trials = Sequence[MeasuredOutcome]
 
-P50, P99 = Column("p50_ms", "p50, ms"), Column("p99_ms", "p99")
+P50, P99 = Column("p50_ms", "p50, ms", "interval"), Column("p99_ms", "p99, ms", "interval")
 FAILED = Column("failed_share", "failed", "percent")
 SLOW = Column("slow_share", "over 4 s", "percent")
-LIMITED = Column("limited_by", "limited by", "text", left=True)
+LIMITED = Column("limited_by", "limited by", "text", left=True, wrap=True)
 LIMITED_NOTE = "Where only some trials of a row were limited, its response times, rates and failures are of the others."
 
 
@@ -32,9 +33,9 @@ def slow_share(trials: Trials) -> float | None:
     return share(sum(o.stats.slow for o in trials), count_sent(trials))
 
 
-def percentiles(trials: Trials) -> dict[str, float | None]:
-    """The values of `P50` and `P99`: the median over the trials of each trial's own, in ms."""
-    return {"p50_ms": median(o.stats.p50_ms for o in trials), "p99_ms": median(o.stats.p99_ms for o in trials)}
+def percentiles(trials: Trials) -> dict[str, Interval | None]:
+    """The values of `P50` and `P99`, in ms."""
+    return {"p50_ms": over_trials(trials, 0.5), "p99_ms": over_trials(trials, 0.99)}
 
 
 def longest_ms(trials: Trials) -> float | None:

@@ -10,6 +10,7 @@ import duckdb
 from stevec_report.door_times import DoorTime
 from stevec_report.early import EarlyTime
 from stevec_report.freshness import ClusterSums, measure_files
+from stevec_report.order_statistics import enough, ranks
 from stevec_report.sample_table import CACHE_SERVED, DONE_AT
 from stevec_report.tolerance import TOLERATED_MS
 from stevec_report.trial_record import Fault
@@ -53,6 +54,7 @@ class TrialStats:
     failed one counts with its own time, but at least with TOLERATED_MS. Under overload, the mean of the answered
     requests alone is too low, because only some requests are answered. `all_percentiles_ms` are of all planned
     requests, where one that failed or was never sent took longer than any other (infinity).
+    `percentile_bounds_ms` are the 95 % intervals of those of PERCENTILES that enough requests tell.
     """
 
     requests: int
@@ -82,7 +84,13 @@ class TrialStats:
     door_time: DoorTime | None = None  # None without a log of the door
     early: dict[str, EarlyTime] = field(default_factory=dict)  # by kind of request
     clusters: ClusterSums | None = None  # of the reads of `freshness`
+    percentile_bounds_ms: dict[float, tuple[float, float]] = field(default_factory=dict)  # {level: (low, high)}
     cut_off: int = 0  # requests in flight when the origin was killed that it did not answer
+
+    @property
+    def answered(self) -> int:
+        """Requests with an answer (2xx, 3xx)."""
+        return self.requests - self.failures
 
     @property
     def served_by_cache(self) -> int:
@@ -107,7 +115,7 @@ class TrialStats:
     @property
     def completed_per_s(self) -> float | None:
         """Answered requests per second of the probe."""
-        return (self.requests - self.failures) / self.span_s if self.span_s > 0 else None
+        return self.answered / self.span_s if self.span_s > 0 else None
 
     def percentile_ms(self, level: float) -> float | None:
         """The percentile `level` (one of PERCENTILES), or None."""
@@ -181,11 +189,26 @@ def condense(
         all_percentiles_ms=_percentiles_of_all(database, file, answered, requests + never_sent),
         wait_ms=int(waited_ns) / 1e6 / requests,
         percentiles_ms=tuple(percentiles) if percentiles else None,
+        percentile_bounds_ms=_percentile_bounds(database, file, answered),
         failure_kinds=_failure_kinds(database, file) if row["failures"] else {},
         freshness=freshness.summary() if freshness else None,
         clusters=freshness.clusters if freshness else None,
         background=None if background is None else _condense_background(database, background, span_us),
     )
+
+
+def _percentile_bounds(
+    database: duckdb.DuckDBPyConnection, file: Path, answered: int
+) -> dict[float, tuple[float, float]]:
+    """{level: (low, high)} in ms of those of PERCENTILES that `answered` requests tell."""
+    levels = [level for level in PERCENTILES if enough(answered, level)]
+    if not levels:
+        return {}
+    # Half a rank less, so that rounding does not lead to a neighbour.
+    shares = ", ".join(str((rank - 0.5) / answered) for level in levels for rank in ranks(answered, level))
+    sql = f"SELECT quantile_disc(response_ms, [{shares}]) FILTER (answered) AS bounds FROM read_parquet(?)"
+    bounds = _one_row(database, sql, [str(file)])["bounds"]
+    return {level: (low, high) for level, low, high in zip(levels, bounds[::2], bounds[1::2], strict=True)}
 
 
 def _percentiles_of_all(

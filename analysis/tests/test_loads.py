@@ -66,12 +66,12 @@ def test_wikipedia_like_tells_popularities_apart(tmp_path, analyse_run):
     assert rows[0]["hit_ratio"] < 0.6 < 0.8 < rows[1]["hit_ratio"]
     assert rows[0]["offload_bytes"] == pytest.approx(rows[0]["hit_ratio"])
     assert rows[1]["stale_percent"].centre == 0
-    assert "; this share grows with the exponent in every repetition." in words(analysis)
-    assert "Stale were 0 % of the reads at most, below 1 % in 4 of 4 trials" in words(analysis)
+    assert "; the share grows with the exponent in every repetition." in words(analysis)
+    assert "At most 0 % of reads were stale; in 4 of 4 trials it was less than 1 %" in words(analysis)
     for repetition, level in ((1, "uniform"), (2, "zipf-0-9")):
         folder = find_trial(run, repetition, popularity=level)[1]
         edit_json(folder / "trial.json", lambda trial: trial.update(valid=False, invalid_reasons=["cut off"]))
-    assert "; whether this share grows with the exponent cannot be decided" in words(analyse_run(run))
+    assert "; whether the share grows with the exponent is not known" in words(analyse_run(run))
 
 
 def test_a_page_that_is_read_by_law_is_a_hit_where_it_ranks_high(tmp_path, analyse_run):
@@ -94,12 +94,12 @@ def test_overload_open_shows_times_from_the_plan_and_what_was_never_sent(tmp_pat
     rows = {(row["door"], row["offered_per_s"]): row for row in shown.rows}
     planned, unplanned = rows["cached", 50], rows["cached", 20]
     assert planned["lag_p99_ms"] == 40
-    assert planned["p99_ms"] == pytest.approx(planned["service_p99_ms"] + 40)
+    assert (planned["p99_ms"], planned["service_p99_ms"]) == (None, None)  # of 50 requests
+    assert planned["mean_ms"] > 40 > unplanned["mean_ms"]
     assert planned["never_sent_share"] == pytest.approx(5 / 55)
     assert planned["p99_of_all"] == "> 60 s"
     # Results from before the plan was recorded.
     assert unplanned["lag_p99_ms"] is None
-    assert unplanned["p99_ms"] == unplanned["service_p99_ms"]
 
 
 def test_the_lag_of_the_schedule_is_shown_with_its_median_and_its_greatest_value(tmp_path, analyse_run):
@@ -255,7 +255,7 @@ def test_origin_down_shows_what_readers_get(outage, analyse_run):
     assert (ttl["errors_from_s"], ttl["recovery_s"], ttl["old_share"]) == (0.008, 0, 0)
     assert (sie["failed_share"], sie["errors_from_s"], sie["recovery_s"]) == (0, None, None)
     assert sie["old_share"] == pytest.approx(161 / 211)
-    assert "Nobody got one with ttl-sie." in words(analysis)
+    assert "No request failed with ttl-sie." in words(analysis)
     module = module_for("origin-down")
     panel = module._panel(analysis, module._of_policy(analysis, "ttl"))
     by_second = dict(zip(panel["seconds"], panel["failed"], strict=True))

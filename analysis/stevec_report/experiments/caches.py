@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from stevec_report import limits, measures, rows, staleness, wording
+from stevec_report import limits, measures, percentiles, rows, staleness, wording
 from stevec_report.analysis import Analysis
 from stevec_report.averages import mean, median
 from stevec_report.blocks import TRIALS_COLUMN, Block, Column, Figure, Row, Table, Words, trials_cell
@@ -30,8 +30,8 @@ def blocks(analysis: Analysis) -> list[Block]:
         Figure(
             "caches-figure",
             "Hit ratio, stale reads and throughput by cache",
-            "Above and in the middle the paced trials, below those at full speed. Each dot is one trial. A limited one "
-            "is hollow: its speed says little of the cache, its counts hold.",
+            "Paced trials above and in the middle, trials at full speed below. Each dot is one trial; of a limited "
+            "one (hollow) only the counts hold.",
             lambda: beside_each_other.draw(_panels(found)),
         ),
     ]
@@ -89,21 +89,21 @@ def _table(found: Sequence[dict[str, Any]]) -> Table:
         Column("origin_reads", "reads at the origin", "count", group="paced"),
         Column("stale_percent", "stale reads, %", "interval", group="paced"),
         Column("staleness_p95_s", "stale by p95, s", group="paced"),
-        Column("p50_ms", "p50, ms", group="paced"),
-        Column("p99_ms", "p99", group="paced"),
+        replace(rows.P50, group="paced"),
+        replace(rows.P99, group="paced"),
         Column("failed_share", "failed", "percent", group="paced"),
         Column("per_s", "answered, 1/s", group="full speed"),
-        Column("fast_p50_ms", "p50, ms", group="full speed"),
-        Column("fast_p99_ms", "p99", group="full speed"),
+        replace(rows.P50, key="fast_p50_ms", group="full speed"),
+        replace(rows.P99, key="fast_p99_ms", group="full speed"),
         replace(rows.LIMITED, group="full speed"),
         TRIALS_COLUMN,
     ]
     return Table(
         "caches",
         "The same requests through different caches.",
-        "Means over the trials, times the median over the trials of each trial's own. Served are answers for which the "
-        "origin was not asked, as the cache itself says, and the law of the counter holds each to its word. A read is "
-        "stale if it returned a revision older than the newest one acknowledged before it was sent. "
+        "Means over the trials; rates are medians. Served: the cache answered without a request to the origin. A "
+        "read is stale if it returned an older revision than the newest one acknowledged before it was sent. "
+        + percentiles.NOTE
         + rows.LIMITED_NOTE,
         columns,
         [_shown(row) for row in found],

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from stevec_report import limits, measures, rows, wording
+from stevec_report import limits, measures, percentiles, rows, wording
 from stevec_report.analysis import Analysis
 from stevec_report.averages import mean
 from stevec_report.blocks import TRIALS_COLUMN, Block, Column, Figure, Row, Table, Words, trials_cell
@@ -86,12 +86,12 @@ def _say(found: Sequence[dict[str, Any]]) -> str:
             if own["moment"] == moment
         ]
         texts.append(f"{moment}: {', '.join(parts)}")
-    text = f"Requests that reached the origin, per trial. {'; '.join(texts)}."
+    text = f"Requests at the origin, per trial: {'; '.join(texts)}."
     expected = _arrivals(next((own for own in found if own["protection"] == "none"), None))
     if expected is not None:
         text += (
-            f" At the peak of the burst about {wording.three_digits(expected)} requests arrive during one fetch: "
-            "without collapsing, so many reach the origin each time that there is no fresh copy."
+            f" At the peak of the burst about {wording.three_digits(expected)} requests arrive during one fetch. Without "
+            "collapsing, all of them reach the origin whenever there is no fresh copy."
         )
     return text
 
@@ -135,9 +135,9 @@ def _table(found: Sequence[dict[str, Any]]) -> Table:
     return Table(
         "flash-crowd",
         "A crowd for one page.",
-        "Requests and what reached the origin are means over the trials, percentiles the median over the trials, the "
-        "longest wait is that of all. A request that waits at the edge for another request's fetch takes as long, but "
-        "is not counted as waiting for the origin. " + rows.LIMITED_NOTE,
+        "Requests and what reached the origin are means over the trials, the longest wait is that of all. A request "
+        "that waits at the edge for another request's fetch takes as long, but is not counted as waiting for the "
+        "origin. " + percentiles.NOTE + rows.LIMITED_NOTE,
         columns,
         [_row(own) for own in found],
     )

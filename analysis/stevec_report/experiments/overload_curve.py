@@ -4,9 +4,8 @@ import statistics
 from collections.abc import Sequence
 from typing import Any
 
-from stevec_report import limits, measures, saturation, wording
+from stevec_report import limits, measures, percentiles, saturation, wording
 from stevec_report.analysis import Analysis
-from stevec_report.averages import median
 from stevec_report.blocks import Block, Column, Figure, Table
 from stevec_report.figures import saturation as saturation_figure
 from stevec_report.intervals import geometric_centre
@@ -18,7 +17,7 @@ from stevec_report.tolerance import TOLERATED_MS
 def blocks(analysis: Analysis) -> list[Block]:
     """The curve and the table of the loads at which each door gives way; a note where the origin was emulated."""
     if analysis.run.origin.emulated:
-        return [without_capacity("A curve of saturation, with the load at which a door gives way,")]
+        return [without_capacity("The saturation curve and the load at which response times grow,")]
     doors = {door: saturation_of(analysis, door) for door in analysis.run.doors}
     return [
         Figure(
@@ -73,11 +72,12 @@ def _point(level: float, trials: Sequence[MeasuredOutcome]) -> dict[str, Any]:
     ]
     stats = [s for o in trials for s in (o.stats, o.stats.background) if s]
     means = [o.stats.wait_ms for o in trials]
+    p99 = percentiles.over_trials(trials, 0.99)
     return {
         "load": level,
         "per_s": statistics.median(completed),
         "mean_ms": geometric_centre(means),
-        "p99_ms": median(o.stats.p99_ms for o in trials),
+        "p99_ms": p99.centre if p99 else None,
         "failed": sum(s.failures for s in stats) / sum(s.requests for s in stats),
         "limited_by": limits.cell_text(trials),
     }
@@ -124,5 +124,5 @@ def _law_words(doors: dict[str, dict[str, Any]]) -> str:
         if own["law"]
     ]
     if not fitted:
-        return "The Universal Scalability Law fits neither door with an R² of 0.9, so none is drawn."
+        return "The Universal Scalability Law fits no door with an R² of 0.9, so none is drawn."
     return f"The Universal Scalability Law is drawn where its R² is 0.9 or more: {'; '.join(fitted)}."

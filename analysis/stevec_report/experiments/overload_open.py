@@ -5,7 +5,7 @@ import statistics
 from collections.abc import Sequence
 from typing import Any
 
-from stevec_report import limits
+from stevec_report import limits, percentiles
 from stevec_report.analysis import Analysis
 from stevec_report.averages import median
 from stevec_report.blocks import TRIALS_COLUMN, Block, Column, Figure, Table, trials_cell
@@ -15,7 +15,7 @@ from stevec_report.intervals import geometric_centre
 from stevec_report.origin import without_capacity
 from stevec_report.outcomes import MeasuredOutcome
 from stevec_report.rows import FAILED, LIMITED, SLOW, count_sent, share
-from stevec_report.wording import three_digits
+from stevec_report.wording import interval_text
 
 KEEPS_UP = 0.95  # of the offered rate
 
@@ -29,10 +29,9 @@ def blocks(analysis: Analysis) -> list[Block]:
         Figure(
             "saturation-open",
             "Offered, achieved and failed requests in the open model",
-            "The open model: requests begin at a fixed rate, whatever happens. Above, what was answered a second "
-            "against what was offered; below, the response time from the planned moment (logarithmic), and the share "
-            "of the offered requests that failed or were never sent because no requester was free. Hollow points are "
-            "of limited trials, and say nothing of the server.",
+            "Open model: requests are planned at a fixed rate. Above: requests answered and offered per second; "
+            "below: response time from the planned time (logarithmic), and the share that failed or was never sent. "
+            "Hollow points are limited trials and say nothing of the server.",
             lambda: saturation.draw(doors, "offered requests a second", offered=True),
         ),
         _table(analysis),
@@ -69,12 +68,14 @@ def _points(analysis: Analysis, door: str) -> list[dict[str, Any]]:
 
 def _point(rate: float, trials: Sequence[MeasuredOutcome]) -> dict[str, Any]:
     offered, failed, _ = _counts(trials)
+    p99 = percentiles.over_trials(trials, 0.99)
     return {
         "load": rate,
         "trials": trials,
         "per_s": statistics.median([_achieved(o) for o in trials]),
         "mean_ms": geometric_centre([o.mean_ms for o in trials if o.mean_ms]),
-        "p99_ms": median(o.stats.p99_ms for o in trials),
+        "p99": p99,
+        "p99_ms": p99.centre if p99 else None,
         "failed": share(failed, offered),
         "limited_by": limits.cell_text(trials),
     }
@@ -87,11 +88,10 @@ def _counts(trials: Sequence[MeasuredOutcome]) -> tuple[int, int, int]:
 
 
 def _p99_of_all(trials: Sequence[MeasuredOutcome]) -> str:
-    """The median over the trials of the 99th percentile over all planned requests, as text: it may be a limit."""
-    found = statistics.median_high([o.stats.all_p99_ms for o in trials])
-    if math.isfinite(found):
-        return three_digits(found)
-    return f"> {min(o.record.number('timeout_s', 60) for o in trials):g} s"
+    """The 99th percentile of all planned requests, as `percentiles.over_trials`: as text, as it may be a limit."""
+    if not all(math.isfinite(o.stats.all_p99_ms) for o in trials):
+        return f"> {min(o.record.number('timeout_s', 60) for o in trials):g} s"
+    return interval_text(percentiles.mean_of(trials, 0.99, lambda o: o.stats.all_p99_ms))
 
 
 def _achieved(outcome: MeasuredOutcome) -> float:
@@ -107,9 +107,9 @@ def _table(analysis: Analysis) -> Table:
         FAILED,
         SLOW,
         Column("mean_ms", "mean, ms", "number"),
-        Column("p99_ms", "p99", "number"),
+        Column("p99_ms", "p99", "interval"),
         Column("p99_of_all", "p99 of all", "text"),
-        Column("service_p99_ms", "p99 from sending", "number"),
+        Column("service_p99_ms", "p99 from sending", "interval"),
         Column("lag_p50_ms", "p50", "number", group="lag"),
         Column("lag_p99_ms", "p99", "number", group="lag"),
         Column("lag_max_ms", "most", "number", group="lag"),
@@ -133,9 +133,9 @@ def _table(analysis: Analysis) -> Table:
                     "failed_share": share(sum(o.stats.failures for o in trials), offered),
                     "slow_share": share(sum(o.stats.slow for o in trials), offered),
                     "mean_ms": point["mean_ms"],
-                    "p99_ms": point["p99_ms"],
+                    "p99_ms": point["p99"],
                     "p99_of_all": _p99_of_all(trials),
-                    "service_p99_ms": median(o.stats.service_p99_ms for o in trials),
+                    "service_p99_ms": percentiles.mean_of(trials, 0.99, lambda o: o.stats.service_p99_ms),
                     "lag_p50_ms": median(lag.p50_ms for lag in lags),
                     "lag_p99_ms": median(lag.p99_ms for lag in lags),
                     "lag_max_ms": max((lag.max_ms for lag in lags if lag.max_ms is not None), default=None),
@@ -152,6 +152,7 @@ def _table(analysis: Analysis) -> Table:
         "Times in ms, of answered requests from the moment at which each was planned; “from sending” leaves out the "
         "lag, from the plan to the sending. In “p99 of all”, requests that failed or were never sent took longer "
         "than the limit. Limited trials have rows of their own, which do not tell whether the door keeps up. "
+        + percentiles.NOTE
         + limits.ADVICE,
         columns,
         rows,

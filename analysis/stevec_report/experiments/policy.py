@@ -2,9 +2,10 @@
 
 import statistics
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
-from stevec_report import limits, measures, rows, staleness, wording
+from stevec_report import limits, measures, percentiles, rows, staleness, wording
 from stevec_report import outcomes as all_outcomes
 from stevec_report.analysis import Analysis
 from stevec_report.averages import mean
@@ -68,22 +69,22 @@ def policy_table(cells: Sequence[Measured]) -> Table:
     front = {id(cell) for ratio in edit_ratios(cells) for cell in pareto_front(with_edits(cells, ratio))}
     columns = [
         Column("policy", "policy", "text", left=True),
-        Column("door", "door", "text", left=True),
+        Column("door", "door", "text", left=True, on_page=False),
         Column("edit_ratio", "edits", "percent"),
-        Column("valid_trials", "trials", "count"),
+        Column("valid_trials", "trials", "count", on_page=False),
         Column("hit_percent", "hit ratio, %", "interval"),
         Column("offload_percent", "reads kept from the origin, %", "interval"),
-        Column("offload_bytes", "in bytes", "percent"),
+        Column("offload_bytes", "in bytes", "percent", on_page=False),
         Column("stale_percent", "stale reads, %", "interval"),
-        Column("staleness_p50_s", "outdated by, p50, s"),
-        Column("staleness_p95_s", "p95"),
+        Column("staleness_p50_s", "outdated by, p50, s", on_page=False),
+        Column("staleness_p95_s", "outdated by, p95, s"),
         Column("staleness_max_s", "longest"),
-        Column("p50_ms", "wait, p50, ms"),
-        rows.P99,
+        Column("p50_ms", "wait, p50, ms", "interval", on_page=False),
+        replace(rows.P99, label="wait, p99, ms"),
         rows.LIMITED,
-        Column("edits", "edits a trial"),
-        Column("purge_calls", "purge calls"),
-        Column("purged_items", "URLs or tags in them"),
+        Column("edits", "edits a trial", on_page=False),
+        Column("purge_calls", "purge calls", on_page=False),
+        Column("purged_items", "URLs or tags in them", on_page=False),
         Column("front", "on the front", "text"),
         TRIALS_COLUMN,
     ]
@@ -115,10 +116,10 @@ def policy_table(cells: Sequence[Measured]) -> Table:
         "Every policy: origin offload and stale reads.",
         "Means over the trials with 95 % intervals; that of stale reads counts edits. A read is stale if it "
         "returned a revision older than the newest that had been acknowledged when it was sent; outdated by: of stale "
-        "reads, the median over the trials of each trial's percentile, and the longest of all trials. Reads kept from the origin are fewer than hits where the "
-        "edge refreshes copies on its own. Edits always reach the origin, and are in none of these shares. The wiki "
-        "purges each edit from the edge twice; edits at about the same time share a call. "
-        "Waits are those of all answered requests, the median over the trials. " + rows.LIMITED_NOTE,
+        "reads, the median over the trials of each trial's percentile, and the longest of all trials. Reads kept from "
+        "the origin are fewer than hits where the edge refreshes copies on its own. Edits always reach the origin, and "
+        "are in none of these shares. The wiki purges each edit from the edge twice; edits at about the same time "
+        "share a call. Waits are of all answered requests. " + percentiles.NOTE + rows.LIMITED_NOTE,
         columns,
         found,
     )

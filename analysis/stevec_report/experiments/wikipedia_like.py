@@ -5,7 +5,7 @@ import statistics
 from collections.abc import Sequence
 from typing import Any
 
-from stevec_report import limits, measures, rows, staleness, wording
+from stevec_report import limits, measures, percentiles, rows, staleness, wording
 from stevec_report.analysis import Analysis
 from stevec_report.averages import mean
 from stevec_report.blocks import TRIALS_COLUMN, Block, Column, Figure, Row, Table, Words, trials_cell
@@ -25,9 +25,8 @@ def blocks(analysis: Analysis) -> list[Block]:
         Figure(
             "hits-by-rank",
             "Hit ratio by the rank of a page",
-            "Share of the reads that the cache served, by the rank of the page (1 is the most read one, of a "
-            "uniform popularity any), in classes that double. The steeper the popularity, the more of the reads "
-            "fall on the left.",
+            "Share of reads that the cache served, by the rank of the page (1 is the page with most reads), in "
+            "classes that double.",
             lambda: hits_by_rank.draw([_line(analysis, own) for own in found]),
         ),
     ]
@@ -76,7 +75,7 @@ def _say(found: Sequence[dict[str, Any]]) -> str:
         return "There is no valid trial."
     hits = [(own["name"], statistics.fmean(own["hits"].values())) for own in found]
     text = "The cache served " + wording.join_words(
-        f"{wording.percent(ratio)} of the reads ({name})" for name, ratio in hits
+        f"{wording.percent(ratio)} of reads ({name})" for name, ratio in hits
     )
     if len(found) > 1:
         text += f"; {_say_growth([own['hits'] for own in found])}"
@@ -85,8 +84,8 @@ def _say(found: Sequence[dict[str, Any]]) -> str:
     if ratios:
         below = sum(ratio < STALE_MAX for ratio in ratios)
         text += (
-            f". Stale were {wording.percent(max(ratios))} of the reads at most, below "
-            f"{wording.percent(STALE_MAX)} in {wording.part_of(below, len(ratios), 'trial')}"
+            f". At most {wording.percent(max(ratios))} of reads were stale; in "
+            f"{wording.part_of(below, len(ratios), 'trial')} it was less than {wording.percent(STALE_MAX)}"
         )
     return f"{text}."
 
@@ -97,9 +96,9 @@ def _say_growth(hits: Sequence[dict[BlockKey, float]]) -> str:
         [(low[block], high[block]) for block in low.keys() & high.keys()] for low, high in itertools.pairwise(hits)
     ]
     if not all(pairs):
-        return "whether this share grows with the exponent cannot be decided: two popularities share no repetition"
+        return "whether the share grows with the exponent is not known: two popularities have no repetition in common"
     grows = all(low < high for own in pairs for low, high in own)
-    return f"this share {'grows' if grows else 'does not grow'} with the exponent in every repetition"
+    return f"the share {'grows' if grows else 'does not grow'} with the exponent in every repetition"
 
 
 def _table(found: Sequence[dict[str, Any]]) -> Table:
@@ -121,9 +120,9 @@ def _table(found: Sequence[dict[str, Any]]) -> Table:
     return Table(
         "popularity",
         "What the popularity of pages is worth to a cache.",
-        "Means over the trials; times are the median over the trials of each trial's own. Pages and draws are the same "
-        "in all rows of a repetition, only the law by which a draw becomes a page differs. A read is stale if it "
-        "returned a revision older than the newest one acknowledged before it was sent. " + rows.LIMITED_NOTE,
+        "Means over the trials. All rows of a repetition have the same pages and random draws; they differ in the "
+        "popularity that turns a draw into a page. A read is stale if it returned an older revision than the newest "
+        "one acknowledged before it was sent. " + percentiles.NOTE + rows.LIMITED_NOTE,
         columns,
         [_row(own) for own in found],
     )

@@ -1,0 +1,37 @@
+"""Percentiles of response times with their intervals: of one trial, and over the trials of a cell.
+
+A trial's percentile has an interval from order statistics, which is about the requests of that trial alone. A "p99 over
+trials" is the same everywhere: the geometric mean of the trials' own p99 with the t interval of their logarithms, as
+for means of times. A median would have no interval with fewer than six trials, and a maximum grows with their number.
+"""
+
+from collections.abc import Callable, Iterable
+
+from stevec_report.intervals import Interval, geometric_mean
+from stevec_report.order_statistics import BEYOND_MIN, enough
+from stevec_report.outcomes import MeasuredOutcome
+
+NOTE = (
+    "Percentiles are the geometric mean of the trials' own with its 95 % interval; a dash: fewer than "
+    f"{BEYOND_MIN} answered requests of a trial lie beyond (p99 needs 1000, p99.9 10 000). "
+)
+
+
+def of_trial(trial: MeasuredOutcome, level: float) -> Interval | None:
+    """The trial's percentile `level` in ms with its interval; None where too few requests were answered."""
+    stats = trial.stats
+    bounds = stats.percentile_bounds_ms.get(level)
+    return Interval(stats.percentile_ms(level), *bounds, stats.answered) if bounds else None
+
+
+def over_trials(trials: Iterable[MeasuredOutcome], level: float) -> Interval | None:
+    """The percentile `level` over `trials` in ms, of those that answered enough requests; None without any."""
+    return mean_of(trials, level, lambda trial: trial.stats.percentile_ms(level))
+
+
+def mean_of(
+    trials: Iterable[MeasuredOutcome], level: float, of: Callable[[MeasuredOutcome], float | None]
+) -> Interval | None:
+    """As `over_trials`, for the percentile `of` a trial: of other times than the response time."""
+    values = [value for trial in trials if enough(trial.stats.answered, level) and (value := of(trial))]
+    return geometric_mean(values) if values else None
