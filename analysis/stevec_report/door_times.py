@@ -11,6 +11,7 @@ from pathlib import Path
 
 import duckdb
 
+from stevec_report.compact_form import TimeSum
 from stevec_report.trial_record import TrialRecord
 
 LOG_OF_DOOR = {"source": "origin", "nocache": "edge", "cached": "edge", "local": "local"}
@@ -38,24 +39,41 @@ def read_door_time(
     Args:
         folder: of the trial. samples: Parquet files of its probe and its background.
     """
+    compact = record.compact
+    try:
+        door = compact.door if compact else door_sum(database, record, folder)
+        client = client_sum(database, samples)
+    except duckdb.Error:
+        return None  # a damaged log is named by check_logs
+    if compact and compact.background:
+        client += compact.background.answered
+    if door is None or door.mean_ms is None or client.mean_ms is None:
+        return None
+    return DoorTime(client.mean_ms, door.mean_ms)
+
+
+def door_sum(database: duckdb.DuckDBPyConnection, record: TrialRecord, folder: Path) -> TimeSum | None:
+    """Return the times of the answered requests of a trial in the log of its door; None without that log."""
     name = LOG_OF_DOOR.get(record.door, "")
     if not record.log_lines.get(name):
         return None
-    try:
-        door_ms = database.execute(
-            f"SELECT {_mean_ms('1000 * duration_s')} FROM read_json(?, format = 'newline_delimited', "
-            "compression = 'gzip', columns = {'uri': 'VARCHAR', 'status': 'INTEGER', 'duration_s': 'DOUBLE'}) "
-            "WHERE status BETWEEN 200 AND 399 AND uri LIKE '/wiki/page-%'",
-            [str(folder / f"{name}.log.gz")],
-        ).fetchall()[0][0]
-        client_ms = database.execute(
-            f"SELECT {_mean_ms('response_ms')} FROM read_parquet(?) WHERE answered", [[str(file) for file in samples]]
-        ).fetchall()[0][0]
-    except duckdb.Error:
-        return None  # a damaged log is named by check_logs
-    return None if door_ms is None or client_ms is None else DoorTime(client_ms, door_ms)
+    row = database.execute(
+        f"SELECT {_time_sum('1000 * duration_s')} FROM read_json(?, format = 'newline_delimited', "
+        "compression = 'gzip', columns = {'uri': 'VARCHAR', 'status': 'INTEGER', 'duration_s': 'DOUBLE'}) "
+        "WHERE status BETWEEN 200 AND 399 AND uri LIKE '/wiki/page-%'",
+        [str(folder / f"{name}.log.gz")],
+    ).fetchall()[0]
+    return TimeSum(*map(int, row))
 
 
-def _mean_ms(time_ms: str) -> str:
-    """SQL for a mean that does not depend on the order of the rows: a sum of whole nanoseconds."""
-    return f"CAST(sum(CAST(round(1000000 * {time_ms}) AS BIGINT)) AS DOUBLE) / 1000000 / nullif(count(*), 0)"
+def client_sum(database: duckdb.DuckDBPyConnection, samples: Sequence[Path]) -> TimeSum:
+    """Return the response times of the answered requests in Parquet files of samples."""
+    row = database.execute(
+        f"SELECT {_time_sum('response_ms')} FROM read_parquet(?) WHERE answered", [[str(file) for file in samples]]
+    ).fetchall()[0]
+    return TimeSum(*map(int, row))
+
+
+def _time_sum(time_ms: str) -> str:
+    """SQL for the fields of a `TimeSum`."""
+    return f"count(*), coalesce(sum(CAST(round(1000000 * {time_ms}) AS BIGINT)), 0)"

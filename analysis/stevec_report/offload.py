@@ -34,7 +34,10 @@ def measure_offload(analysis: Analysis, outcome: MeasuredOutcome) -> Offload | N
     ((client_bytes,),) = analysis.samples.query(
         "SELECT coalesce(sum(size_bytes) FILTER (is_read AND answered), 0) FROM {samples}", [outcome.number]
     )
-    origin_bytes = _bytes_of_reads(analysis.run.path / outcome.folder / "origin.log.gz")
+    compact = outcome.record.compact
+    origin_bytes = (
+        compact.origin_read_bytes if compact else bytes_of_reads(analysis.run.path / outcome.folder / "origin.log.gz")
+    )
     return Offload(
         hit_ratio=hit_ratio,
         requests=offload,
@@ -43,8 +46,8 @@ def measure_offload(analysis: Analysis, outcome: MeasuredOutcome) -> Offload | N
     )
 
 
-def _bytes_of_reads(log: Path) -> int | None:
-    """Bytes of bodies that the nginx in front of the wiki sent for reads; None if a log line lacks the size."""
+def bytes_of_reads(log: Path) -> int | None:
+    """Bytes of bodies that the nginx in front of the wiki sent for reads; None if a line of its log lacks the size."""
     total = 0
     try:
         with gzip.open(log, "rb") as lines:

@@ -1,10 +1,13 @@
 """Reads the compressed files of a trial to their end, which checks their length and checksum."""
 
 import gzip
+import hashlib
 import zlib
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import BinaryIO
+
+from stevec_report.compact_form import Compact
 
 FILE_MAX_BYTES = 8_000_000_000  # of one decompressed file
 CHUNK_BYTES = 1 << 20
@@ -16,13 +19,35 @@ def check_logs(folder: Path, log_lines: dict[str, int]) -> list[str]:
     for name, expected in sorted(log_lines.items()):
         file_name = f"{name}.log.gz"
         try:
-            lines = decompress(folder / file_name, None)
+            lines = count_lines(folder / file_name)
         except (OSError, ValueError) as error:
             problems.append(f"{file_name} {describe_error(error)}")
             continue
         if lines != expected:
             problems.append(f"{file_name} has {lines} lines, and trial.json says {expected}")
     return problems
+
+
+def check_compact_logs(compact: Compact, log_lines: dict[str, int]) -> list[str]:
+    """Return sentences on logs, gone since, that were not of the length given in trial.json."""
+    return [
+        f"the log {name} had {lines} lines, and trial.json says {log_lines[name]}"
+        for name, lines in compact.log_lines.items()
+        if name in log_lines and lines != log_lines[name]
+    ]
+
+
+def check_parquet(file: Path, compact: Compact) -> None:
+    """Raise ValueError if `file` is not the one that trial.json names, OSError if it cannot be read."""
+    with file.open("rb") as opened:
+        digest = hashlib.file_digest(opened, "sha256").hexdigest()
+    if digest != compact.files.get(file.name):
+        raise ValueError("is not the file that trial.json names")
+
+
+def count_lines(file: Path) -> int:
+    """Return the number of lines of a compressed file; ValueError if it is damaged."""
+    return decompress(file, None)
 
 
 def decompress(source: Path, target: Path | None) -> int:

@@ -39,6 +39,8 @@ DONE_AT = "sent_at_us + CAST(round(duration_ms * 1000) AS BIGINT)"
 # What a user waits: from the planned time of the open model, else from the sending.
 RESPONSE_MS = "duration_ms + greatest(0, coalesce(sent_at_us - planned_at_us, 0)) / 1000.0"
 
+NANOSECONDS = "CAST(round(duration_ms * 1000000) AS BIGINT)"
+
 CSV_FORMAT = "header = true, auto_detect = false, delim = ',', quote = '\"', escape = '\"'"
 
 
@@ -74,6 +76,37 @@ def select_samples(table: str, columns: dict[str, str]) -> str:
     missing = ", ".join(f"CAST(NULL AS {COLUMNS[name]}) AS {name}" for name in NEW_COLUMNS if name not in columns)
     rows = f"SELECT *{', ' if missing else ''}{missing} FROM {table}"
     return f"SELECT * FROM ({rows}) WHERE coalesce(failure, '') <> '{NEVER_SENT}'"
+
+
+def to_compact(database: duckdb.DuckDBPyConnection, source: str, columns: dict[str, str], target: Path) -> None:
+    """Write the samples of a CSV file as a Parquet file with times in whole nanoseconds.
+
+    Args:
+        source: the file, compressed or not, as duckdb's read_csv takes it. columns: of it, {name: type}.
+
+    ValueError if a time has a part of a nanosecond, which k6 does not give.
+    """
+    table = f"read_csv(?, {CSV_FORMAT}, columns = {columns!r})"
+    parts = database.execute(
+        f"SELECT count(*) FROM {table} WHERE {NANOSECONDS} / 1e6 <> duration_ms", [source]
+    ).fetchall()[0][0]
+    if parts:
+        raise ValueError(f"it has {parts} durations with a part of a nanosecond")
+    quoted = str(target).replace("'", "''")
+    database.execute(
+        f"COPY (SELECT * EXCLUDE (duration_ms), {NANOSECONDS} AS duration_ns FROM {table} "
+        f"ORDER BY iteration, sent_at_us) TO '{quoted}' "
+        "(FORMAT parquet, PARQUET_VERSION v2, COMPRESSION zstd, COMPRESSION_LEVEL 19)",
+        [source],
+    )
+
+
+def from_compact(columns: list[str]) -> str:
+    """Return a SELECT of the samples in a Parquet file of `to_compact`, which has these `columns`."""
+    known = {name: COLUMNS.get(name, "VARCHAR") for name in columns if name != "duration_ns"}
+    return select_samples(
+        "(SELECT * EXCLUDE (duration_ns), duration_ns / 1e6 AS duration_ms FROM read_parquet(?))", known
+    )
 
 
 def columns_of_file(file: Path) -> dict[str, str]:

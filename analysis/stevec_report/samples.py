@@ -16,11 +16,13 @@ from typing import Any
 
 import duckdb
 
+from stevec_report.compact_form import Compact
 from stevec_report.door_times import read_door_time
 from stevec_report.early import measure_early
 from stevec_report.freshness import Freshness, FreshnessError, measure_files
+from stevec_report.freshness.trial import literal_path
 from stevec_report.run_folder import Run, Trial
-from stevec_report.sample_files import check_logs, decompress, describe_error
+from stevec_report.sample_files import check_compact_logs, check_logs, check_parquet, decompress, describe_error
 from stevec_report.sample_table import (
     CSV_FORMAT,
     HEADER,
@@ -30,11 +32,12 @@ from stevec_report.sample_table import (
     IS_SERVED,
     RESPONSE_MS,
     columns_of,
+    from_compact,
     open_database,
     select_samples,
 )
 from stevec_report.trial_record import TrialRecord
-from stevec_report.trial_stats import TrialStats, condense, count_cut_off
+from stevec_report.trial_stats import BackgroundStats, TrialStats, condense, count_cut_off
 
 SAMPLES_MAX = 100_000_000  # rows of a whole run
 THREADS = 2
@@ -94,7 +97,7 @@ def load(run: Run) -> Samples:
         for trial in run.trials:
             if trial.record is not None:
                 folder = run.path / trial.folder
-                trial.problems += check_logs(folder, trial.record.log_lines)
+                trial.problems += _check_logs(trial.record, folder)
                 rows += _load_trial(samples, trial, trial.record, folder, SAMPLES_MAX - rows)
     except BaseException:
         samples.close()
@@ -102,21 +105,29 @@ def load(run: Run) -> Samples:
     return samples
 
 
+def _check_logs(record: TrialRecord, folder: Path) -> list[str]:
+    if record.compact:
+        return check_compact_logs(record.compact, record.log_lines)
+    return check_logs(folder, record.log_lines)
+
+
 def _load_trial(samples: Samples, trial: Trial, record: TrialRecord, folder: Path, rows_left: int) -> int:
     """Add the statistics of one trial to `samples`, or the reason to its `problems`; return its number of rows."""
-    kinds = ["samples"] if record.background is None else ["samples", "background"]
+    sums = record.compact.background if record.compact else None
+    kinds = ["samples"] if record.background is None or sums else ["samples", "background"]
     rows, whole = 0, True
     for kind in kinds:
+        file = folder / f"{kind}.{'parquet' if record.compact else 'csv.gz'}"
         try:
-            rows += _load_file(samples, trial.number, folder, kind, rows_left - rows)
+            rows += _load_file(samples, trial.number, record.compact, file, kind, rows_left - rows)
         except (OSError, ValueError) as error:
-            trial.problems.append(f"{kind}.csv.gz {describe_error(error)}")
+            trial.problems.append(f"{file.name} {describe_error(error)}")
             whole = False
     if not whole:
         return rows
     try:
         files = [samples.path(trial.number, kind) for kind in kinds]
-        background = files[1] if record.background is not None else None
+        background = files[1] if len(files) > 1 else None
         stats = condense(samples.database, files[0], background, never_sent=record.never_sent)
     except FreshnessError as error:
         trial.problems.append(str(error))
@@ -124,6 +135,8 @@ def _load_trial(samples: Samples, trial: Trial, record: TrialRecord, folder: Pat
     if record.fault is not None:
         cut_off = count_cut_off(samples.database, samples.path(trial.number), record.fault)
         stats = replace(stats, cut_off=cut_off)
+    if sums:
+        stats = replace(stats, background=BackgroundStats(**sums.stats))
     stats = replace(
         stats,
         door_time=read_door_time(samples.database, record, folder, files),
@@ -141,30 +154,37 @@ def _may_fail(record: TrialRecord) -> bool:
     return record.background is not None or record.setting("model") == "open" or record.number("vus", 1) > 1
 
 
-def _load_file(samples: Samples, number: int, folder: Path, kind: str, rows_left: int) -> int:
+def _load_file(samples: Samples, number: int, compact: Compact | None, file: Path, kind: str, rows_left: int) -> int:
     """Convert one file of samples to Parquet; return its number of rows. ValueError or OSError on failure."""
+    target = samples.path(number, kind)
+    if compact:
+        check_parquet(file, compact)
+        described = samples.database.execute("DESCRIBE SELECT * FROM read_parquet(?)", [literal_path(file)]).fetchall()
+        return _to_parquet(samples, file, target, from_compact([row[0] for row in described]), rows_left)
     plain = Path(samples.scratch.name) / "samples.csv"
     try:
-        decompress(folder / f"{kind}.csv.gz", plain)
-        with plain.open("rb") as file:
-            columns = columns_of(file.readline(HEADER_MAX_BYTES))
+        decompress(file, plain)
+        with plain.open("rb") as opened:
+            columns = columns_of(opened.readline(HEADER_MAX_BYTES))
         if columns is None:
             raise ValueError(f"has another header than {HEADER.decode()}")
-        return _to_parquet(samples, plain, samples.path(number, kind), columns, rows_left)
+        table = select_samples(f"read_csv(?, {CSV_FORMAT}, columns = {columns!r})", columns)
+        return _to_parquet(samples, plain, target, table, rows_left)
     finally:
         plain.unlink(missing_ok=True)
 
 
-def _to_parquet(samples: Samples, plain: Path, target: Path, columns: dict[str, str], rows_left: int) -> int:
-    # A quote in the path is escaped. read_csv takes a pattern, but `plain` has no pattern characters.
+def _to_parquet(samples: Samples, source: Path, target: Path, table: str, rows_left: int) -> int:
+    """Write the samples that the SELECT `table` reads from `source`, its one parameter."""
+    # A quote in the path is escaped.
     quoted = str(target).replace("'", "''")
     try:
         samples.database.execute(
             f"COPY (SELECT * REPLACE (coalesce(cache_status, '') AS cache_status), {IS_ANSWERED} AS answered, "
             f"{IS_SERVED} AS served, {IS_READ} AS is_read, {RESPONSE_MS} AS response_ms "
-            f"FROM ({select_samples(f'read_csv(?, {CSV_FORMAT}, columns = {columns!r})', columns)})) "
+            f"FROM ({table})) "
             f"TO '{quoted}' (FORMAT parquet, COMPRESSION lz4)",
-            [str(plain)],
+            [literal_path(source)],
         )
         rows, untimed, unnamed = samples.database.execute(
             "SELECT count(*), "

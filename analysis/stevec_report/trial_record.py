@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from stevec_report.compact_form import Compact, read_compact
 from stevec_report.json_fields import (
     get,
     get_count,
@@ -83,6 +84,7 @@ class TrialRecord:
     `never_sent` are planned requests of the open model that were not sent, for want of a free VU; `lag` is how late
     the others were sent (None in the closed model, and where it is not recorded).
     `generator_limited` is from before `saturation` was recorded; `limit` reads both.
+    `compact` is None unless the trial is in its compact form.
     `refreshes` are the requests that the edge sent on its own; `purges` is None under a policy without purges.
     """
 
@@ -120,6 +122,7 @@ class TrialRecord:
     fault: Fault | None = None
     stolen_cpu_share: float | None = None
     saturation: Saturation | None = None
+    compact: Compact | None = None
 
     @property
     def limit(self) -> str | None:
@@ -205,6 +208,7 @@ def read_record(value: dict[str, Any], number: int, doors: Container[str], plans
         fault=_read_fault(value.get("fault")),
         stolen_cpu_share=get_optional_number(k6, "stolen_cpu_share"),
         saturation=read_saturation(value.get("saturation")),
+        compact=read_compact(value.get("compact")),
     )
 
 
