@@ -77,7 +77,7 @@ def test_all_six_have_a_verdict(reported_study):
     by_id = {row["id"]: row for row in rows}
     assert float(by_id["E1"]["study_effect"]) == pytest.approx(33.625 / 75.625, abs=1e-5)
     assert "12.8" in by_id["E3"]["study"]
-    assert "5 pairs of trials cannot decide" in by_id["E5"]["why"]
+    assert "5 blocks cannot decide" in by_id["E5"]["why"]
 
 
 def test_the_law_is_told_of_each_run(reported_study):
