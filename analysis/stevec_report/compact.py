@@ -59,9 +59,12 @@ def compact_run(run: Run) -> list[str]:
     kept = []
     with closing(samples.load(replace(run, trials=left))) as loaded:
         for trial in left:
-            if trial.number in loaded.stats and not trial.problems:
-                _compact_trial(run, trial, loaded)
-            else:
+            try:
+                if trial.number in loaded.stats and not trial.problems:
+                    _compact_trial(run, trial, loaded)
+            except ValueError as error:
+                trial.problems.append(str(error))
+            if trial.problems:
                 kept.append(f"trial {trial.number} stays as it is: {'; '.join(trial.problems)}")
     return kept
 

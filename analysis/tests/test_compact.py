@@ -3,7 +3,7 @@
 import gzip
 
 import pytest
-from run_folder_fixture import build_run_folder, edit_json, edit_samples
+from run_folder_fixture import build_run_folder, edit_column, edit_json, edit_samples
 
 from stevec_report.__main__ import main
 from stevec_report.compact import main as compact
@@ -63,10 +63,12 @@ class TestCompactRun:
     def test_keeps_a_trial_as_it_is_whose_files_are_not_whole(self, run_folder, capsys):
         (run_folder / "trials" / "0002" / "origin.log.gz").unlink()
         edit_samples(run_folder / "trials" / "0003", lambda lines: ["no table", *lines[1:]])
+        edit_column(run_folder / "trials" / "0004", "duration_ms", lambda text: f"{float(text):.6f}4")
         assert compact([str(run_folder)]) == 0
         error = capsys.readouterr().err
         assert "trial 2 stays as it is: origin.log.gz is missing" in error
         assert "trial 3 stays as it is: samples.csv.gz has another header" in error
+        assert "trial 4 stays as it is: it has 60 durations with a part of a nanosecond" in error
         assert (run_folder / "trials" / "0003" / "samples.csv.gz").is_file()
         assert not (run_folder / "trials" / "0001" / "samples.csv.gz").exists()
 

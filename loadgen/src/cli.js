@@ -40,6 +40,7 @@ const COMMANDS = {
   calibrate: () => import('./commands/calibrate.js').then((module) => module.command),
   load: () => import('./commands/load.js').then((module) => module.command),
   report: () => import('./commands/report.js').then((module) => module.command),
+  compact: () => import('./commands/compact.js').then((module) => module.command),
   cloudflare: () => import('./commands/cloudflare.js').then((module) => module.command),
   backup: () => import('./commands/backup.js').then((module) => module.command),
   restore: () => import('./commands/restore.js').then((module) => module.command),

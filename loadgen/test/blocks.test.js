@@ -89,6 +89,13 @@ describe('a study in blocks', () => {
     const [first, second] = sample.blocks
     assert.ok(first.finished_at <= second.started_at, 'the study is repetition-major')
     assert.equal(sample.is_sample, false)
+    assert.match(said.text, /block 2 in its compact form: \d+ → \d+ bytes/)
+    for (const run of runs()) {
+      for (const { name, compact } of trialsOf(run)) {
+        assert.deepEqual(Object.keys(compact.files), ['samples.parquet'])
+        assert.equal(existsSync(path.join(run, 'trials', name, 'origin.log.gz')), false)
+      }
+    }
     assert.ok(sample.reasons.includes('2 of 3 blocks are measured'), sample.reasons)
     const { repetitions_done: done, resumed_at: resumedAt } = json(path.join(runs()[0], 'manifest.json'))
     assert.deepEqual([done, resumedAt], [2, []])

@@ -325,8 +325,8 @@ test('every command has help with examples, within 100 columns', async () => {
   const sandbox = await createSandbox()
   const { stdout } = await sandbox.stevec(['--help'])
   for (const name of [
-    'setup', 'up', 'edge', 'board', 'down', 'status', 'run', 'calibrate', 'load', 'report', 'cloudflare', 'backup',
-    'restore', 'verify'
+    'setup', 'up', 'edge', 'board', 'down', 'status', 'run', 'calibrate', 'load', 'report', 'compact', 'cloudflare',
+    'backup', 'restore', 'verify'
   ]) {
     assert.match(stdout, new RegExp(`^  ${name} `, 'm'))
     const help = await sandbox.stevec([name, '--help'])

@@ -76,7 +76,8 @@ function sampleOf (doneAtUs, durationMs, fact) {
     plannedAtUs: plannedAtUs === '' ? null : Number(plannedAtUs),
     sentAtUs: doneAtUs - Math.round(durationMs * 1000),
     doneAtUs,
-    durationMs,
+    // k6 measures whole nanoseconds, and adds up the parts of a request as floating-point milliseconds.
+    durationMs: Math.round(durationMs * 1e6) / 1e6,
     iteration: Number(fact('iteration')),
     method: fact('method'),
     status,

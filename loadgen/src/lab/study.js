@@ -2,6 +2,7 @@ import { mkdirSync } from 'node:fs'
 import path from 'node:path'
 import { hostFacts } from '@stevec/harness/host'
 import { newSample, withNextBlock } from './blocks.js'
+import { compactResults } from './compact.js'
 import { gitState, readManifest, SCHEMA_VERSION, versions, whileRunning, writeManifest } from './manifest.js'
 import { isDecidable } from './power.js'
 import { refuseChanges, refuseDifferences } from './resume.js'
@@ -128,7 +129,7 @@ function runner (options, manifest) {
  * @param {StudyManifest} manifest
  * @param {ReturnType<typeof runner>} runAll
  */
-async function runBlocks ({ directory, definitions, inBlocks, site }, manifest, runAll) {
+async function runBlocks ({ directory, definitions, inBlocks, site, progress }, manifest, runAll) {
   const runDirectories = definitions.map(({ name }) => path.join(directory, runDirectory(name)))
   const first = manifest.sample.blocks.length + 1
   const last = Math.min(manifest.sample.blocks_planned, first - 1 + (inBlocks.most ?? Infinity))
@@ -138,6 +139,11 @@ async function runBlocks ({ directory, definitions, inBlocks, site }, manifest, 
     totals = await runAll(block)
     manifest.sample = withNextBlock(manifest.sample, runDirectories)
     writeManifest(directory, manifest)
+    // Whole or compact, the results are the same: a study does not fail for this.
+    await compactResults(directory).then(
+      (said) => progress.note(`block ${block} in its compact form: ${said}`),
+      (error) => progress.warn(`the block cannot be compacted: ${error.message}`)
+    )
   }
   return totals
 }
