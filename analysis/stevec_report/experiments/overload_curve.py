@@ -1,14 +1,16 @@
 """E3's curve of saturation: throughput, response time and failures of each door against the load."""
 
 import statistics
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
+
+import numpy as np
 
 from stevec_report import limits, measures, percentiles, saturation, wording
 from stevec_report.analysis import Analysis
-from stevec_report.blocks import Block, Column, Figure, Table
+from stevec_report.blocks import Block, Cell, Column, Figure, Table
 from stevec_report.figures import saturation as saturation_figure
-from stevec_report.intervals import geometric_centre
+from stevec_report.intervals import Interval, geometric_centre, geometric_mean
 from stevec_report.origin import without_capacity
 from stevec_report.outcomes import MeasuredOutcome
 from stevec_report.tolerance import TOLERATED_MS
@@ -46,18 +48,35 @@ def saturation_of(analysis: Analysis, door: str) -> dict[str, Any]:
         for level in loads(analysis)
         for trials in limits.apart(analysis.select(door=door, background_vus=level))
     ]
-    good = [p for p in points if not p["limited_by"]]
-    law = None
-    if any(p["load"] > 0 for p in good):
-        # + 1: the probe is a requester too.
-        law = saturation.fit_scalability([p["load"] + 1 for p in good], [p["per_s"] or 0 for p in good])
-    return {"points": points, "law": law, "knee": _crossing(analysis, door, TOLERATED_MS)}
+    # + 1: the probe is a requester too.
+    requesters = [level + 1 for level in loads(analysis)]
+    law = saturation.fit_scalability_of_blocks(requesters, _by_block(analysis, door, _completed_per_s))
+    knee = find_knee(analysis, door, TOLERATED_MS)
+    return {"points": points, "law": law, "knee": knee.load, "knee_interval": knee.interval}
 
 
-def _crossing(analysis: Analysis, door: str, limit_ms: float) -> float | None:
-    """The load at which the mean first exceeds `limit_ms`; None if it never does, or if it cannot be told."""
+def find_knee(analysis: Analysis, door: str, limit_ms: float | None = None) -> saturation.Knee:
+    """The load from which on the mean exceeds `limit_ms`, or DEGRADED times the mean without a background."""
+    levels, blocks_ms = loads(analysis), _by_block(analysis, door, lambda o: o.stats.wait_ms)
+    if limit_ms is None and 0 not in levels:
+        return saturation.Knee(None, None, None, len(blocks_ms))
+    return saturation.find_knee(levels, blocks_ms, limit_ms)
+
+
+def _by_block(analysis: Analysis, door: str, of: Callable[[MeasuredOutcome], float]) -> np.ndarray:
+    """(blocks, levels) of a time of the trials that were not limited, NaN where there is none."""
     levels = loads(analysis)
-    return saturation.crossing(levels, [mean_at(analysis, door, level) for level in levels], limit_ms)
+    trials = measures.judged("wait_ms", analysis.select(door=door))
+    blocks = sorted({o.block for o in trials})
+    found = np.full((len(blocks), len(levels)), np.nan)
+    for o in trials:
+        found[blocks.index(o.block), levels.index(o.record.number("background_vus"))] = of(o)
+    return found
+
+
+def _completed_per_s(trial: MeasuredOutcome) -> float:
+    background = trial.stats.background
+    return (trial.stats.completed_per_s or 0) + ((background.completed_per_s or 0) if background else 0)
 
 
 def loads(analysis: Analysis) -> list[float]:
@@ -66,17 +85,17 @@ def loads(analysis: Analysis) -> list[float]:
 
 
 def _point(level: float, trials: Sequence[MeasuredOutcome]) -> dict[str, Any]:
-    completed = [
-        (o.stats.completed_per_s or 0) + ((o.stats.background.completed_per_s or 0) if o.stats.background else 0)
-        for o in trials
-    ]
+    completed = [_completed_per_s(o) for o in trials]
     stats = [s for o in trials for s in (o.stats, o.stats.background) if s]
     means = [o.stats.wait_ms for o in trials]
     p99 = percentiles.over_trials(trials, 0.99)
     return {
         "load": level,
-        "per_s": statistics.median(completed),
+        "per_s": statistics.fmean(completed),
+        "per_s_trials": completed,
         "mean_ms": geometric_centre(means),
+        "mean_ms_interval": geometric_mean(means),
+        "mean_ms_trials": means,
         "p99_ms": p99.centre if p99 else None,
         "failed": sum(s.failures for s in stats) / sum(s.requests for s in stats),
         "limited_by": limits.cell_text(trials),
@@ -86,20 +105,19 @@ def _point(level: float, trials: Sequence[MeasuredOutcome]) -> dict[str, Any]:
 def _knee_table(analysis: Analysis, doors: dict[str, dict[str, Any]]) -> Table:
     columns = [
         Column("door", "door", "text", left=True),
-        Column("over_4_s_at", "mean over 4 s from", "number"),
-        Column("over_twice_idle_at", "mean over 2 × the unloaded from", "number"),
+        Column("over_4_s_at", "mean over 4 s from", "interval"),
+        Column("over_twice_idle_at", "mean over 2 × the unloaded from", "interval"),
         Column("most_per_s", "most completed, 1/s", "number"),
         Column("r2", "R² of the scalability law", "text"),
         Column("limited_points", "levels with limited trials", "count"),
     ]
     rows = []
     for door, own in doors.items():
-        idle = mean_at(analysis, door, 0)
         rows.append(
             {
                 "door": door,
-                "over_4_s_at": own["knee"],
-                "over_twice_idle_at": _crossing(analysis, door, saturation.DEGRADED * idle) if idle else None,
+                "over_4_s_at": _knee_cell(find_knee(analysis, door, TOLERATED_MS)),
+                "over_twice_idle_at": _knee_cell(find_knee(analysis, door)),
                 "most_per_s": max((p["per_s"] for p in own["points"] if not p["limited_by"]), default=None),
                 "r2": f"{own['law'].r2:.2f}" if own["law"] else "no fit with R² ≥ 0.9",
                 "limited_points": sum(bool(p["limited_by"]) for p in own["points"]),
@@ -108,21 +126,31 @@ def _knee_table(analysis: Analysis, doors: dict[str, dict[str, Any]]) -> Table:
     return Table(
         "knee",
         "Where each door gives way.",
-        "The number of background requesters at which the probe's mean first crosses the limit, on straight lines "
-        "between the levels; a dash where it never does, or where it cannot be decided: limited trials are left out, "
-        "and no line is drawn across a level of which no other is left.",
+        "The number of background requesters from which on the probe's mean is beyond the limit, on straight lines "
+        "between the levels, with the 95 % interval of a bootstrap over repetitions. A knee is found where nearly all "
+        "samples of the bootstrap have it, and not across a level of which all trials were limited.",
         columns,
         rows,
     )
 
 
+def _knee_cell(knee: saturation.Knee) -> Cell:
+    if knee.load is None:
+        return Cell(None, text=str(knee))
+    low, high = (None, None) if knee.interval is None else map(saturation.round_load, knee.interval)
+    return Cell(Interval(saturation.round_load(knee.load), low, high, knee.blocks), text=str(knee))
+
+
 def _law_words(doors: dict[str, dict[str, Any]]) -> str:
-    fitted = [
-        f"{name} λ = {wording.three_digits(own['law'].lambda_per_s)}/s, σ = {own['law'].sigma:.2g}, "
-        f"κ = {own['law'].kappa:.2g}, R² = {own['law'].r2:.2f}"
-        for name, own in doors.items()
-        if own["law"]
-    ]
+    fitted = [f"{name} {_law_text(own['law'])}" for name, own in doors.items() if own["law"]]
     if not fitted:
         return "The Universal Scalability Law fits no door with an R² of 0.9, so none is drawn."
     return f"The Universal Scalability Law is drawn where its R² is 0.9 or more: {'; '.join(fitted)}."
+
+
+def _law_text(law: saturation.ScalabilityLaw) -> str:
+    texts = [f"λ = {wording.three_digits(law.lambda_per_s)}/s", f"σ = {law.sigma:.2g}", f"κ = {law.kappa:.2g}"]
+    if law.bounds:
+        bounds = [law.bounds[name] for name in saturation.PARAMETERS]
+        texts = [f"{text} ({low:.2g} to {high:.2g})" for text, (low, high) in zip(texts, bounds, strict=True)]
+    return f"{', '.join(texts)}, R² = {law.r2:.2f}"
