@@ -3,10 +3,9 @@
 import statistics
 from collections.abc import Collection, Sequence
 
-from stevec_report import limits, measures, rows, wording
+from stevec_report import limits, measures, percentiles, rows, thresholds, wording
 from stevec_report.analysis import Analysis
 from stevec_report.blocks import TRIALS_COLUMN, Block, Column, Row, Table, Words, trials_cell
-from stevec_report.tolerance import TOLERATED_MS
 
 
 def blocks(analysis: Analysis) -> list[Block]:
@@ -49,12 +48,13 @@ def blocks(analysis: Analysis) -> list[Block]:
     table = Table(
         "at-once",
         "A crowd at once.",
-        "The study: 1000 at once without a cache took over 4 s. Percentiles are the median over the trials, the "
-        "longest is that of all. " + rows.LIMITED_NOTE,
+        "The study: 1000 at once without a cache took over 4 s. The longest is that of all trials. "
+        + percentiles.NOTE
+        + rows.LIMITED_NOTE,
         columns,
         found,
     )
-    return [Words("p", _say(found, undecided)), table]
+    return [Words("p", _say(found, undecided, thresholds.read(analysis.run.experiment).tolerated_ms)), table]
 
 
 def evidence(analysis: Analysis) -> None:
@@ -62,7 +62,7 @@ def evidence(analysis: Analysis) -> None:
     return None
 
 
-def _say(found: Sequence[Row], undecided: Collection[str]) -> str:
+def _say(found: Sequence[Row], undecided: Collection[str], tolerated_ms: float) -> str:
     texts = []
     for row in found:
         longest = row["max_ms"]
@@ -72,9 +72,9 @@ def _say(found: Sequence[Row], undecided: Collection[str]) -> str:
         if row["door"] in undecided:
             texts.append(f"at {row['door']} it cannot be decided, as all trials were limited ({row['limited_by']})")
             continue
-        over = "over" if longest > TOLERATED_MS else "under"
+        over = "over" if longest > tolerated_ms else "under"
         texts.append(
-            f"at {row['door']} the last reader waited {wording.three_digits(longest / 1000)} s, {over} the 4 s that "
-            "a user tolerates"
+            f"at {row['door']} the last reader waited {wording.three_digits(longest / 1000)} s, {over} the "
+            f"{tolerated_ms / 1000:g} s that a user tolerates"
         )
     return f"{'; '.join(texts)}.".capitalize() if texts else "There is no valid trial."

@@ -4,17 +4,17 @@ from collections.abc import Sequence
 
 from matplotlib.figure import Figure as MplFigure
 
-from stevec_report import limits, measures, rows, staleness
+from stevec_report import dependence, limits, percentiles, rows, staleness
 from stevec_report import outcomes as all_outcomes
 from stevec_report.analysis import Analysis
 from stevec_report.averages import median
 from stevec_report.blocks import TRIALS_COLUMN, Block, Column, Figure, Table, trials_cell
 from stevec_report.figures import response_times
-from stevec_report.outcomes import MeasuredOutcome
 from stevec_report.trial_stats import PERCENTILES
 
 CURVE_POINTS = 200  # of one distribution curve, whatever the number of samples
 STRIPS_MAX = 8
+ON_PAGE = (0.5, 0.99)  # the percentiles of the page; the CSV file has all
 Strip = tuple[str, str, list[int]]  # title, door, numbers of the trials
 SERVED_NOTE = "served by a cache: HIT, STALE and UPDATING"
 
@@ -41,10 +41,13 @@ def cell_table(analysis: Analysis) -> Table:
     """One row per cell: times with percentiles, requests that the cache served, requests that reached the wiki."""
     columns = [
         Column("cell", "cell", "text", left=True),
-        Column("valid_trials", "valid", "count"),
-        Column("planned_trials", "of", "count"),
+        Column("valid_trials", "trials", "count"),
+        Column("planned_trials", "planned", "count", on_page=False),
         Column("mean_ms", "mean, ms (95 % interval)", "interval"),
-        *[Column(f"p{_level_key(level)}_ms", f"p{100 * level:g}") for level in PERCENTILES],
+        *[
+            Column(f"p{_level_key(level)}_ms", f"p{100 * level:g}", "interval", on_page=level in ON_PAGE)
+            for level in PERCENTILES
+        ],
         Column("max_ms", "max"),
         Column("served_share", "served by cache", "percent"),
         Column("failed_share", "failed", "percent"),
@@ -70,15 +73,15 @@ def cell_table(analysis: Analysis) -> Table:
         if not analysis.run.origin.emulated:
             row["per_s"] = median(o.stats.completed_per_s for o in timed)
         for level in PERCENTILES:
-            row[f"p{_level_key(level)}_ms"] = median(_percentile(o, level) for o in timed)
+            row[f"p{_level_key(level)}_ms"] = percentiles.over_trials(timed, level)
         found.append(row)
     return Table(
         "cells",
         "Every cell of the experiment.",
         "Milliseconds, of answered requests of the probe. The unit is the trial: the mean is the geometric mean of "
-        "the trial means with the t interval of their logarithms; percentiles are the median over the trials of "
-        "each trial's own, and missing where a trial has fewer requests than they need (1000 for p99.9); the "
-        f"maximum is that of all. Shares are of the requests sent; {SERVED_NOTE}. {rows.LIMITED_NOTE}",
+        "the trial means with the t interval of their logarithms, wider where trials depend on each other; the "
+        f"maximum is that of all. {percentiles.NOTE}"
+        f"Shares are of the requests sent; {SERVED_NOTE}. {rows.LIMITED_NOTE}",
         columns,
         found,
     )
@@ -127,11 +130,6 @@ def draw_response_times(analysis: Analysis, strips: Sequence[Strip]) -> MplFigur
         ]
         drawn.append({"door": door, "title": f"{title}, limited: {limit}" if limit else title, "curves": curves})
     return response_times.draw([strip for strip in drawn if strip["curves"]])
-
-
-def _percentile(outcome: MeasuredOutcome, level: float) -> float | None:
-    answered = outcome.stats.requests - outcome.stats.failures
-    return outcome.stats.percentile_ms(level) if answered * (1 - level) >= 1 - 1e-9 else None
 
 
 def _level_key(level: float) -> str:
