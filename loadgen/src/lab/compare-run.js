@@ -16,6 +16,8 @@ const MODULE = 'stevec_compare'
 /** @typedef {'old' | 'new'} Side */
 /** @type {Side[]} */
 const SIDES = ['old', 'new']
+/** The comparison calls them A and B. */
+const SHOWN = Object.freeze({ old: 'A, old', new: 'B, new' })
 
 /**
  * @typedef {object} Comparing
@@ -85,7 +87,7 @@ const note = (/** @type {string} */ text) => process.stdout.write(`${text}\n`)
  */
 async function openVersion (side, tree, { config, versions, signal }) {
   const { ref, commit } = versions[side]
-  note(`${side}: ${ref} (${commit.slice(0, 7)})`)
+  note(`${SHOWN[side]}: ${ref} (${commit.slice(0, 7)})`)
   signal.throwIfAborted()
   await addWorktree(commit, tree)
   if (!existsSync(path.join(tree, 'loadgen/bin/stevec.js'))) {
@@ -109,7 +111,7 @@ async function runInTurns (directory, trees, comparing) {
   const startedAt = performance.now()
   for (const [index, side] of order.entries()) {
     const left = index === 0 ? '' : `, about ${minutesLeft(startedAt, index, order.length)} min left`
-    note(`\nrun ${index + 1} of ${order.length}: ${side} ${comparing.versions[side].ref}${left}`)
+    note(`\nrun ${index + 1} of ${order.length}: ${SHOWN[side]}${left}`)
     runs[side].push(await runOnce(path.join(directory, side), path.join(trees, side), comparing))
     if (index === 1) await refuseIncomparable(runs)
   }
@@ -139,7 +141,8 @@ async function runOnce (results, tree, { config, experiment, seed, runOptions, s
     .find((folder) => readManifest(folder)?.status === 'complete')
   // Invalid trials are named by the comparison.
   if (run === undefined || (exitCode !== EXIT.good && exitCode !== EXIT.violated)) {
-    throw new Error(`the run ended with exit code ${exitCode}; the output above says why`)
+    throw new Error(`the run ended with exit code ${exitCode}; the output above says why. Earlier runs are in ` +
+      `${path.dirname(results)}, and \`stevec compare\` takes them`)
   }
   return run
 }
