@@ -193,10 +193,9 @@ def _status_table(analysis: Analysis, answered: Sequence[TrialCount], ours: dict
         Column("sample_interval", "sampling interval"),
     ]
     note = (
-        "Over the trials that Cloudflare has counted, valid or not: requests of probe, background and cold proof. Ours "
-        "are by the CF-Cache-Status that the client saw; “none” had no such header, or no answer. Cloudflare's bytes "
-        "are whole answers of all requests; ours are the bodies of the load, without headers and cold proofs, so they "
-        "are less. With a sampling interval other than 1 its numbers are estimates."
+        "Over the trials that Cloudflare has counted, valid or not: requests of probe, background and cold proof. "
+        "Ours are by the CF-Cache-Status at the client; “none” had no such header. Cloudflare’s bytes are whole "
+        "responses, ours only bodies of the load. With a sampling interval other than 1 its numbers are estimates."
     )
     return Table("cloudflare", "Cloudflare's count beside ours.", note, columns, rows)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 FOLDER = Path(__file__).resolve().parents[1]
 PATHS = ("stevec_report", "stevec_predict", "reference", "prices")  # what decides the bytes of a report
 GIT_TIMEOUT_S = 10
-NOT_KNOWN = "not known: this code is not in a git checkout"
+NOT_KNOWN = "not known"  # outside of a git checkout
 
 
 @cache

@@ -5,15 +5,15 @@ The details are in `trust.py` (why each trial is limited or disturbed) and `thre
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from stevec_report import limits, wording
 from stevec_report.analysis import Analysis
+from stevec_report.claims import Claim, detectable_ratio
 from stevec_report.experiments import drift
-from stevec_report.json_fields import get_object
 from stevec_report.outcomes import MeasuredOutcome
+from stevec_report.verdicts import Evidence
 
-THRESHOLDS_MAX = 20
+TESTS_MAX = 3  # named on the first page
 
 
 @dataclass(frozen=True)
@@ -36,10 +36,24 @@ def of(analysis: Analysis) -> list[Concern]:
     ]
 
 
-def thresholds(experiment: dict[str, Any]) -> dict[str, str]:
-    """Return {name: value as text} of the thresholds of an experiment's verdict, {} where they are not recorded."""
-    found = get_object(experiment, "thresholds")
-    return {str(name): str(value) for name, value in list(found.items())[:THRESHOLDS_MAX]}
+def of_tests(evidence: Evidence, hypotheses: int) -> list[Concern]:
+    """Return what the tests of a hypothesis could have found, where p is corrected for so many `hypotheses`."""
+    tested = [claim for claim in evidence.claims if claim.test]
+    found = {claim.name: detectable_ratio(claim, evidence.thresholds.alpha / hypotheses) for claim in tested}
+    blind = [name for name, ratio in found.items() if ratio is None]
+    if blind:
+        return [Concern(f"Too few valid repetitions for a test: {wording.join_words(blind)}.", "too few repetitions")]
+    return [
+        Concern(f"Of {claim.name}, the test {_finds(claim, found[claim.name])} in 80 % of such runs.")
+        for claim in tested
+    ][:TESTS_MAX]
+
+
+def _finds(claim: Claim, ratio: float | None) -> str:
+    shown = wording.three_digits(ratio)
+    if claim.is_equivalence:
+        return f"shows that a ratio of 1 is within 1/{shown} to {shown}"
+    return f"finds a ratio of {shown}"
 
 
 def _law(analysis: Analysis) -> Iterator[Concern]:
@@ -61,8 +75,7 @@ def _valid(analysis: Analysis) -> Concern:
 def _limited(valid: Sequence[MeasuredOutcome]) -> Iterator[Concern]:
     counted, number = limits.count_words(valid), len(limits.limited(valid))
     if counted:
-        trials = wording.part_of(number, len(valid), "trial")
-        yield Concern(f"{counted}: their times enter no verdict.", f"{trials} limited")
+        yield Concern(f"{counted}: their times enter no verdict.", f"{number} of {len(valid)} limited")
     elif valid and all(o.saturation for o in valid):
         yield Concern("The load generator, the links and the machine limited no valid trial.")
     elif valid:
@@ -81,12 +94,12 @@ def _drift(analysis: Analysis) -> Iterator[Concern]:
     drifting = sum(one.is_drift for one in found)
     if drifting:
         groups = f"{drifting} of {wording.count_of(len(found), 'kind')} of request"
-        yield Concern(f"Times change within trials, for {groups}.", "times drift within trials")
+        yield Concern(f"Times change within trials, for {groups}.", "drift within trials")
     trend = drift.run_drift(drift.relative_means(analysis))
     if trend is not None and not drift.includes_no_change(trend):
         yield Concern(
-            f"Times changed by {drift.change(trend)} over the run. Ratios suffer less, as the order of trials is random.",
-            "times drift over the run",
+            f"Times changed by {drift.change(trend)} over the run; ratios suffer less, as the order is random.",
+            "drift over the run",
         )
 
 

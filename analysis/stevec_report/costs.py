@@ -52,10 +52,9 @@ def cost_block(
     columns.append(TRIALS_COLUMN)
     examples = wording.join_words(name.replace("_", " ") for name in prices.examples)
     note = (
-        f"{prices.currency}, by list prices of {prices.date} in {prices.file}, without free allowances; put in your "
-        f"own there, and build the report again. Views, edits and purges in the shares that were measured, bodies of "
-        f"the measured size; each URL or tag named is a purge. An origin serves {wording.grouped(ORIGIN_PER_S)} "
-        "requests a second while it costs, and what it costs when idle is not in it."
+        f"{prices.currency}, by list prices of {prices.date} in {prices.file}, without free allowances, for the "
+        f"measured shares and sizes; each URL or tag named is a purge. An origin serves "
+        f"{wording.grouped(ORIGIN_PER_S)} requests a second; its idle time costs nothing here."
         + (f" Examples without a source: {examples}." if examples else "")
     )
     return Table("cost", f"What a million views cost, by {label}.", note, columns, rows)

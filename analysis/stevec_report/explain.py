@@ -21,14 +21,14 @@ def compare(evidence: Evidence) -> tuple[bool | None, str]:
     if evidence.margin:
         bound = math.log(evidence.margin)
         same = abs(math.log(centre)) < bound
-        pointing = "as near to 1 as the study's" if same else "further from 1 than the study's"
+        pointing = "within the margin around 1, as in the study" if same else "outside the margin around 1"
     else:
         same = (centre > 1) == (study > 1)
-        pointing = "the same direction" if same else "the other direction"
+        pointing = "in the same direction" if same else "in the other direction"
     off = wording.signed_percent(centre / study)
     return same, (
         f"{evidence.effect_name}: {wording.interval_text(ours.ratio)} here and {wording.three_digits(study)} in the "
-        f"study: {pointing}, {off} in size."
+        f"study. That is {pointing}; the size differs by {off}."
     )
 
 
@@ -48,8 +48,8 @@ def reasons(analysis: Analysis, study_settings: dict[str, Any]) -> list[str]:
     name = str(profile.get("name", "none"))[:60]
     if name == "none":
         found.append(
-            "Profile none: origin, caches and client share one machine without a limit, so an origin request costs "
-            "little, and so does the distance that a cache saves."
+            "Profile none: origin, caches and client share one fast machine, so a cache saves little work and no "
+            "distance."
         )
     elif not profile.get("calibration"):
         found.append(f"Profile {name} was not calibrated against the study's E1.")

@@ -18,10 +18,7 @@ WORDS = {
     "queue": "a queue in front of the door",
 }
 CONSEQUENCE = "Such times are in no verdict, and hollow in figures; counts hold."
-ADVICE = (
-    "Take a slower origin (--profile), more cores or a lower rate; more repetitions help where only some trials of a "
-    "cell are limited."
-)
+ADVICE = "Take a slower origin (--profile), more cores or a lower rate."
 
 
 def limited(outcomes: Iterable[AnyOutcome]) -> list[AnyOutcome]:

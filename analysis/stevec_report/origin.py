@@ -18,10 +18,9 @@ TIME_MAX_US = 10**16
 VALUE_MAX = 1e15
 
 EMULATED = (
-    "The origin of these measurements was emulated: its processor is a program, which takes other proportions for each "
-    "instruction than silicon does. Counts, cache statuses and hit ratios are as true as anywhere. How long an answer "
-    "of the origin took, and how many it could give, says nothing of a real board; whatever would claim a capacity is "
-    "left out of this report."
+    "The processor of the origin is a program, in which some instructions cost relatively more than on a real one. "
+    "Counts, cache statuses and hit ratios are valid. Response times and rates of the origin say nothing of a real "
+    "board, so this report leaves out all that would claim a capacity."
 )
 
 

@@ -20,6 +20,7 @@ from stevec_report import (
     points_of_presence,
     prediction,
     svg,
+    thresholds,
     trust,
 )
 from stevec_report.analysis import Analysis, analyse
@@ -78,9 +79,9 @@ class Part:
         return [block for section in self.sections for block in section.blocks]
 
     @property
-    def thresholds(self) -> dict[str, str]:
-        """{name: value} of the verdict's thresholds; {} where they are not recorded."""
-        return concerns.thresholds(self.run.experiment) if self.run else {}
+    def thresholds(self) -> str:
+        """The thresholds of the verdict as the run's manifest states them, or that it does not."""
+        return thresholds.describe(self.run.experiment) if self.run else ""
 
     @property
     def title(self) -> str:
@@ -167,7 +168,10 @@ def build(run: Run, directory: str, prefix: str, write_figure: WriteFigure, say:
             facts=facts(analysis),
             sections=sections,
             numbers=key_numbers.of(analysis, evidence),
-            concerns=concerns.of(analysis),
+            concerns=[
+                *concerns.of(analysis),
+                *(concerns.of_tests(evidence, _hypotheses(evidence, prefix)) if evidence else []),
+            ],
             compared=compared,
             expected=expected,
             trust=trust.sentences(analysis),
@@ -226,6 +230,11 @@ def draw(block: Figure, prefix: str, write_figure: WriteFigure) -> DrawnFigure:
     with plot_style.style():
         text = write_figure(block.name, block.draw())
     return DrawnFigure(block.name, block.title, block.caption, svg.scope(text, slug(f"{prefix} {block.name}")))
+
+
+def _hypotheses(evidence: Evidence, prefix: str) -> int:
+    """For how many hypotheses p is corrected: those of the study, or one of a run alone, which has no prefix."""
+    return evidence.thresholds.hypotheses if prefix else 1
 
 
 def _study_settings(module: ModuleType, analysis: Analysis) -> dict[str, Any]:

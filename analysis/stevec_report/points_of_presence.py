@@ -69,6 +69,6 @@ def _words(placed: Sequence[MeasuredOutcome]) -> Words:
     return Words(
         "p",
         f"{wording.part_of(len(several), len(placed), 'trial')} met more than one point of presence "
-        f"({shown}{more}). Each has a cache of its own: a page is a MISS once at each of them, and "
-        "distances differ, so compare these trials with the others with care.",
+        f"({shown}{more}). Each has a cache of its own: a page is a MISS once at each, and "
+        "distances differ. Such trials compare badly with others.",
     )

@@ -6,7 +6,7 @@ other measurement enters. The reads of a background go through the same cache, s
 
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from stevec_predict import CellPrediction, Expected, ScenarioError, draws_of_cell, predict_cell
@@ -24,11 +24,8 @@ NOBODY_EDITS = "nobody edits"
 FAILED_MAX = 0.01  # share of failed requests; the model assumes an origin that answers
 RATIOS = (("hit", "hit ratio, %"), ("stale", "stale reads, %"))
 NOTE = (
-    "Per cent of the reads, a background's included; points for differences. “95 % of trials” is where a trial lies if "
-    "the model is right, by chance alone (simulated trials); the measured mean has its t interval over the trials, and "
-    "so has the difference, measured − predicted, trial by trial. Each trial is predicted from its settings, what it "
-    "sent and how long it took. A cache other than our edge and nginx may count lifetimes in whole seconds: where they "
-    "are a few seconds, that is in the difference."
+    "Per cent of the reads, a background's included. “95 % of trials” is where a trial lies by chance alone if the "
+    "model is right; “inside” counts the trials that do."
 )
 
 
@@ -83,12 +80,12 @@ def table(compared: Iterable[CellCompared]) -> Table:
         columns += [
             Column(f"{key}_predicted", "predicted (95 % of trials)", "interval", label),
             Column(f"{key}_measured", "measured (95 % interval)", "interval", label),
-            Column(f"{key}_difference", "difference", "interval", label),
+            Column(f"{key}_difference", "difference", "interval", label, on_page=False),
             Column(f"{key}_inside", "inside", "text", label),
         ]
     columns += [
         Column("model", "model", "text", left=True, wrap=True),
-        TRIALS_COLUMN,
+        replace(TRIALS_COLUMN, on_page=False),
     ]
     return Table("prediction", "Prediction beside measurement.", NOTE, columns, [_row(one) for one in compared])
 
@@ -120,8 +117,8 @@ def summary_table(compared_by_experiment: Mapping[str, Sequence[CellCompared]]) 
             }
         rows.append(row)
     note = (
-        "Of all cells: how many trials lie where 95 % of them should if the model is right, and how far the mean of a "
-        "cell is from its prediction at most. Each section has its cells one by one, with the models."
+        "“Inside” counts the trials that lie where 95 % of them lie if the model is right. The sections of the "
+        "experiments show each cell."
     )
     return Table("predictions", "Prediction beside measurement.", note, columns, rows)
 

@@ -90,7 +90,7 @@ def split_common(of_runs: Sequence[Groups]) -> tuple[Groups, list[Groups]]:
     return common[0] if common else [], [_rows_in(groups, shared, False) for groups in of_runs]
 
 
-def _rows_in(groups: Groups, shared: set[tuple[str, ...]], wanted: bool) -> Groups:
+def _rows_in(groups: Groups, shared: set[tuple[str, str, str]], wanted: bool) -> Groups:
     kept = [(heading, [row for row in rows if ((heading, *row) in shared) == wanted]) for heading, rows in groups]
     return [(heading, rows) for heading, rows in kept if rows]
 

@@ -77,7 +77,7 @@ def concerns(parts: Sequence[Part]) -> list[str]:
     texts = [{concern.text for concern in part.concerns if not concern.short} for part in parts if part.run]
     shared = set.intersection(*texts) if texts else set()
     first = next((part for part in parts if part.run), None)
-    unrecorded = [part.id for part in parts if part.name in STUDY_EXPERIMENTS and part.run and not part.thresholds]
+    unrecorded = [part.id for part in parts if part.evidence and not part.evidence.thresholds.recorded]
     return [
         f"{wording.part_of(valid, len(outcomes), 'trial')} are valid: in these, every request is accounted for.",
         *[concern.text for concern in (first.concerns if first else []) if concern.text in shared],
@@ -106,13 +106,13 @@ def calibration_table(parts: Sequence[Part], profile: dict[str, Any]) -> Table:
     if fitted:
         note = (
             f"The profile {str(profile.get('name'))[:40]} was fitted on {fitted} only (run "
-            f"{str(calibration.get('run'))[:80]}). What concerns that experiment is calibration and proves nothing; "
-            "everything else is prediction: no setting was changed after seeing it."
+            f"{str(calibration.get('run'))[:80]}). Rows of that experiment are calibration and prove nothing. The "
+            "others are predictions: no setting was changed after they were seen."
         )
     else:
         note = (
-            "No profile was calibrated for this study, so nothing here was fitted, and nothing is a prediction of the "
-            "study's milliseconds: directions compare, sizes need not."
+            "No profile was calibrated for this study, so nothing here was fitted. Compare the directions of effects, "
+            "not milliseconds."
         )
     return Table("calibration", "Calibration and prediction.", note, columns, rows)
 

@@ -34,20 +34,19 @@ def list_threats(results: Run | Study, parts: Sequence[Part]) -> list[Threat]:
         threats.append(
             (
                 "Uncommitted changes",
-                "The code that ran differs from the commit named below, and nothing here says how.",
+                "The code that ran differs from its commit, and the run does not record how.",
             )
         )
     threats += [
         (
             "What an interval covers",
-            "The 95 % intervals cover what varied between the repetitions of this run, on this machine, in "
-            "this hour. They say nothing about another machine, and with few repetitions they rest on the "
-            "logarithms of the trial means being roughly normal.",
+            "The 95 % intervals cover what varies between the repetitions of this run. They do not cover another "
+            "machine or another day. With few repetitions they assume roughly normal logarithms of trial means.",
         ),
         (
             "What a verdict is of",
-            "A verdict is on this system under these settings. The study's hardware, network and CDN of 2016 are not "
-            "here: a confirmed hypothesis means that the effect is found again, not that the study's numbers are.",
+            "A verdict is about this system under these settings, without the study's hardware, network and CDN. A "
+            "confirmed hypothesis means that the effect was found again, not the study's numbers.",
         ),
     ]
     return [threat for threat in threats if threat is not None]
@@ -56,11 +55,10 @@ def list_threats(results: Run | Study, parts: Sequence[Part]) -> list[Threat]:
 def _describe_zone(target: dict[str, Any]) -> Threat:
     return (
         "A zone of a CDN",
-        f"The doors are those of {str(target.get('zone'))[:80]}, and between them and the client is the internet: "
-        "times hold for this client, this origin and this hour. What else the CDN's machines and the origin did "
-        "meanwhile is not known. Several machines of a point of presence may answer, and each may ask the origin for "
-        "itself, so how often the origin is asked through a cache is at least once a page, and no exact number; the "
-        "law of the counter holds all the same.",
+        f"The doors are those of {str(target.get('zone'))[:80]}, across the internet: times hold for this client, this "
+        "origin and this hour. What else the CDN's machines did meanwhile is not known. Several machines of a point of "
+        "presence may answer, and each may request a page from the origin, so theory gives no exact count of requests "
+        "at the origin. The law of the counter still holds.",
     )
 
 
@@ -70,16 +68,16 @@ def _describe_profile(profile: dict[str, Any], origin: Origin) -> Threat:
     if name == "none" and origin.kind != "local":
         return (
             "Where origin and client stand",
-            "No profile: the origin has all of its own machine, and the links to it are as they are.",
+            "No profile: the origin uses its whole machine, and no link is slowed down.",
         )
     if name == "none":
         return (
             "Where origin and client stand",
-            "No profile: the origin has all of this machine. Times without a cache are short, and what a cache "
-            "saves is little beside what it saves on a small board far away.",
+            "No profile: the origin has all of this machine. Times without a cache are short, so a cache saves far "
+            "less than it saves in front of a small, distant board.",
         )
     text = f"Profile {name}. "
-    text += f"Asked for and not done: {' '.join(missing)}" if missing else "All of it could be applied."
+    text += f"Not applied: {' '.join(missing)}" if missing else "All of it was applied."
     return ("Where origin and client stand", text)
 
 
@@ -95,9 +93,8 @@ def _describe_loopback(parts: Sequence[Part]) -> Threat | None:
         return None
     return (
         "Loopback",
-        f"The way to {join_words(doors)} is the loopback of one machine. It has no distance, no loss and no "
-        "shared link beyond what the lab adds on purpose, so milliseconds are not those of the internet. "
-        "Counts are not affected.",
+        f"Requests reach {join_words(doors)} over loopback, with no distance, loss or shared link beyond those that "
+        "the lab adds. So times are not those of the internet; counts are not affected.",
     )
 
 
@@ -108,8 +105,7 @@ def _describe_generator(parts: Sequence[Part]) -> Threat:
     lags = [record.lag for record in records if record.lag is not None]
     shares = [record.generator_cpu_share for record in records if record.generator_cpu_share is not None]
     sentences = [
-        "Where the load generator runs on the same machine, it takes processor time from what it measures, "
-        "most of all at the fast doors."
+        "A load generator on the same machine takes processor time from what it measures, most at the fast doors."
     ]
     if shares:
         sentences.append(f"It used up to {100 * max(shares):.0f} % of the processor during a trial.")
@@ -122,13 +118,12 @@ def _describe_generator(parts: Sequence[Part]) -> Threat:
             f"No trial was limited by it. Whether the links or the machine were the limit is {NOT_RECORDED}."
         )
     if never_sent:
-        sentences.append(f"It never sent {count_of(never_sent, 'planned request')}, as no requester was free in time.")
+        sentences.append(f"It never sent {count_of(never_sent, 'planned request')}, because no VU was free in time.")
     if lags:
         sentences.append(
-            "Times of the open model count from the moment at which a request was planned. The time from the plan to "
-            f"the sending was in a trial up to {_most(lag.p50_ms for lag in lags)} ms in the median, "
-            f"{_most(lag.p99_ms for lag in lags)} ms in the 99th percentile, and {_most(lag.max_ms for lag in lags)} "
-            "ms at most."
+            "Times of the open model begin at the planned time of a request. In the worst trial, requests were sent "
+            f"{_most(lag.p50_ms for lag in lags)} ms (median), {_most(lag.p99_ms for lag in lags)} ms (p99) and "
+            f"{_most(lag.max_ms for lag in lags)} ms (maximum) after it."
         )
     return ("The generator", " ".join(sentences))
 
@@ -145,9 +140,8 @@ def _describe_host(parts: Sequence[Part]) -> Threat | None:
     many = sum(share >= STOLEN_SHARE_MIN for share in stolen)
     return (
         "A shared host",
-        f"This machine is a guest, and its host gave up to {100 * max(stolen):.0f} % of the processor time that was "
-        f"wanted here to others; in {part_of(many, len(stolen), 'trial')} it was "
-        f"{100 * STOLEN_SHARE_MIN:.0f} % or more. Those waited for something that the experiment does not vary.",
+        f"This machine is a guest. Its host gave up to {100 * max(stolen):.0f} % of the processor time that it wanted "
+        f"to other guests; in {part_of(many, len(stolen), 'trial')} it was {100 * STOLEN_SHARE_MIN:.0f} % or more.",
     )
 
 
@@ -159,10 +153,9 @@ def _describe_loop(parts: Sequence[Part]) -> Threat | None:
         return None
     return (
         "Closed loop",
-        f"In {join_words(closed)} each requester waited for its answer before sending the next request. A slow "
-        "server is therefore asked less often while it is slow, and the high percentiles show less of the trouble "
-        "than users who arrive on their own would meet (coordinated omission). The study did the same: its means "
-        "and these compare.",
+        f"In {join_words(closed)} each client waits for its response before it sends the next request. A slow server "
+        "thus gets fewer requests while it is slow, and high percentiles are lower than for independent users "
+        "(coordinated omission). The study did the same, so its means and these can be compared.",
     )
 
 
@@ -174,8 +167,8 @@ def _describe_failures(parts: Sequence[Part]) -> Threat | None:
         return None
     return (
         "Failed requests",
-        f"{count_of(failed, 'request')} of {sent} of the probes failed and are in no response time; where many fail "
-        "the times are those of the lucky ones. The error budgets say which.",
+        f"{count_of(failed, 'request')} of {sent} of the probes failed and are in no response time. Where many fail, "
+        "the times are those of the requests that succeeded. The tables of failures list them.",
     )
 
 

@@ -1,4 +1,4 @@
-"""What the first page says of the trials: how many were valid, limited and disturbed, drift, and changed conditions."""
+"""Which trials were valid, limited and disturbed, and why; drift; changed conditions."""
 
 from collections.abc import Iterable, Sequence
 
@@ -55,11 +55,9 @@ def summary_table(outcomes: dict[str, Sequence[Outcome]], drifting: dict[str, in
         for name, own in outcomes.items()
     ]
     note = (
-        "Limited: something else than the server was the limit. "
-        + limits.CONSEQUENCE
-        + " Disturbed: other programs had a share of the machine; such trials are in verdicts, as their order "
-        "is random. Drift: kinds of request whose first tenth differs from the last half of the trial. Conditions: "
-        "more than 1 if the run was resumed after a change of machine, programs or code."
+        "Limited: the limit was not the server, so the times are in no verdict. Disturbed: other programs used the "
+        "machine; such trials stay in verdicts, as their order is random. Drift: kinds of request whose first tenth "
+        "differs from the last half of the trial. Conditions: more than 1 after a change of machine, programs or code."
     )
     return Table("trust", "Can the times be believed?", note, columns, rows)
 
@@ -112,8 +110,8 @@ def _disturbed(outcomes: Sequence[Outcome]) -> str:
     reasons = "; ".join(f"trial {o.number}: {o.disturbed}" for o in found[:EVIDENCE_MAX])
     more = f"; and {len(found) - EVIDENCE_MAX} more" if len(found) > EVIDENCE_MAX else ""
     return (
-        f"{wording.part_of(len(found), len(valid), 'valid trial')} {were} disturbed ({_numbers(found)}). This alone "
-        f"keeps no trial out of verdicts, as the order of trials is random. What disturbed: {reasons}{more}."
+        f"{wording.part_of(len(found), len(valid), 'valid trial')} {were} disturbed ({_numbers(found)}). They stay in "
+        f"verdicts, as the order of trials is random. What disturbed: {reasons}{more}."
     )
 
 
@@ -127,13 +125,13 @@ def _drifting(found: Sequence[Within]) -> str:
     if not drifting:
         return _no_drift(found)
     shown = [
-        f"{one.kind} of {cell_text(one.cell)}: {wording.interval_text(one.ratio)}"
+        f"{one.kind}, {cell_text(one.cell)}: {wording.interval_text(one.ratio)}"
         for one in sorted(drifting, key=lambda one: -abs(one.ratio.centre - 1))[:EVIDENCE_MAX]
     ]
     more = f"; and {len(drifting) - EVIDENCE_MAX} more" if len(drifting) > EVIDENCE_MAX else ""
     return (
         f"Times drift within trials, in {wording.part_of(len(drifting), len(found), 'group')} of cell and kind of "
-        f"request. The first tenth of a trial ÷ its last half: {'; '.join(shown)}{more}."
+        f"request. First tenth of a trial ÷ its last half: {'; '.join(shown)}{more}."
     )
 
 

@@ -106,4 +106,4 @@ def test_the_first_page_says_so(run, analyse_run):
     assert main([str(run)]) == 0
     text = read_page(run).text
     assert "Times drift within trials, in 1 of 6 groups of cell and kind of request." in text
-    assert "reads from a cache of cached: 1." in text
+    assert "reads from a cache, cached: 1." in text

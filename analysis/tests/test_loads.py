@@ -114,7 +114,7 @@ def test_the_lag_of_the_schedule_is_shown_with_its_median_and_its_greatest_value
         assert [lag for lag in lags if lag != (None, None, None)] == [(0.2, 7.5, 31.0)]
     part = Part("overload-open", "..", "", run=analysis.run, outcomes=analysis.outcomes)
     text = dict(list_threats(analysis.run, [part]))["The generator"]
-    assert "up to 0.200 ms in the median, 7.50 ms in the 99th percentile, and 31.0 ms at most" in text
+    assert "requests were sent 0.200 ms (median), 7.50 ms (p99) and 31.0 ms (maximum) after it" in text
 
 
 def test_a_queue_in_front_of_the_door_is_found_by_the_door_s_log(tmp_path, analyse_run):
@@ -178,7 +178,7 @@ def test_flash_crowd_counts_who_waits_for_the_origin_at_once(tmp_path, analyse_r
     assert rows[0]["waiting_at_once"] == 10
     # 100 requests a second, ten times as many in the burst, 0.2 s for each fetch.
     assert module._arrivals({"trials": [outcome], "asked": [module._asked(analysis, outcome)]}) == pytest.approx(200)
-    assert "without collapsing, so many reach the origin" in words(analysis)
+    assert "Without collapsing, all of them reach the origin" in words(analysis)
     panels = module._panels(analysis, [module._cell(analysis, "expiry", "none")])
     assert panels[0]["crowd_s"] == (0, 2)
     assert panels[0]["lines"][0]["waits_ms"][0] == 200

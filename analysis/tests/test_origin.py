@@ -47,7 +47,7 @@ def test_a_report_on_an_emulated_origin_says_so_before_anything_else_and_names_t
     assert main([str(put_on_board(run_folder))]) == 0
     text = read_page(run_folder).text
     assert text.index("The origin was emulated.") < text.index("Results")
-    assert "says nothing of a real board" in text
+    assert "say nothing of a real board" in text
     assert "QEMU virt" in text
     assert "the origin has all of this machine" not in text
 

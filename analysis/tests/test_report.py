@@ -22,6 +22,7 @@ ANALYSIS = Path(__file__).resolve().parents[1]
 NAMES = ["drift", "figure-1.3", "response-times"]
 TABLES = [
     "cells",
+    "claims",
     "cost",
     "door-times",
     "drift-within",
@@ -240,7 +241,7 @@ def test_a_run_of_one_repetition_has_no_intervals(tmp_path):
     run = build_run_folder(tmp_path, repetitions=1, requests=20, pages=4)
     assert main([str(run)]) == 0
     text = read_page(run).text
-    assert "1 pair of trials cannot decide" in text
+    assert "1 block cannot decide" in text
     assert "no check against drift" in text
 
 

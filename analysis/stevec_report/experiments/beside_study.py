@@ -12,7 +12,7 @@ from stevec_report.measures import MEASURES, judged
 from stevec_report.outcomes import MeasuredOutcome, Outcome, valid_of
 from stevec_report.wording import three_digits
 
-MEAN_ROW = "The last row is the arithmetic mean, as in the study, without limited trials."
+MEAN_ROW = "The last row is the arithmetic mean, as in the study; limited trials are not in it."
 
 
 def by_repetition(

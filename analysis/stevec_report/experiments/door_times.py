@@ -42,11 +42,8 @@ def _table(groups: dict[all_outcomes.CellKey, list[MeasuredOutcome]]) -> Table:
     return Table(
         "door-times",
         "Times at the client and at the door.",
-        "Means of answered requests, of probe and background together, in ms: at the client (in the open model from "
-        "the plan), by the log of the door's nginx, and what lies between, with the 95 % interval over the trials: the "
-        "generator, its connections, and the links. nginx counts in whole milliseconds, so its mean is right and no "
-        "single time is. A queue in front of the door is in the generator or in the links: such times say nothing of "
-        "the server.",
+        "Means of answered requests in ms, at the client and in the log of the door's nginx. Between them lie the load "
+        "generator, its connections and the links.",
         [
             Column("cell", "cell", "text", left=True),
             Column("client_ms", "client"),
@@ -66,7 +63,7 @@ def _say(groups: dict[all_outcomes.CellKey, list[MeasuredOutcome]]) -> list[Bloc
     clean = {cell: times for cell, times in judged.items() if times}
     if not clean or all(_share(times) <= INSTRUMENT_SHARE_MAX for times in clean.values()):
         return []
-    text = f"Up to {percent(max(map(_share, clean.values())))} of a client's time is the instrument's own"
+    text = f"Up to {percent(max(map(_share, clean.values())))} of the time at the client is the instrument's own"
     pair = _most_compressed(clean)
     if pair is None:
         return [Words("note", f"{text}.")]

@@ -130,8 +130,8 @@ def _within_table(found: Sequence[Within]) -> list[Block]:
         TRIALS_COLUMN,
     ]
     note = (
-        f"Mean duration of the first {100 * FIRST_SHARE:g} % of the requests of a trial, at least {FIRST_MIN}, against its "
-        f"last half; geometric means over trials that were not limited. Drift: p after Holm's correction is below "
+        f"Mean duration of the first {100 * FIRST_SHARE:g} % of the requests of a trial, at least {FIRST_MIN}, against "
+        f"its last half; geometric means over trials that were not limited. Drift: p after Holm's correction is below "
         f"{ALPHA:g}, and the ratio is beyond {RATIO_MIN:g} either way."
     )
     return [Table("drift-within", "Did the times change in the course of a trial?", note, columns, rows)]

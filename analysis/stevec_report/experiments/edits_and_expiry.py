@@ -51,10 +51,8 @@ def edits_table(groups: Groups) -> Table:
     return Table(
         "table-1.6-edits",
         "What edits add at the origin.",
-        "Shares are requests at the origin ÷ iterations, as in the study. A difference is that of a trial with edits "
-        "and its twin without; its 95 % t interval needs two repetitions. “From reads” leaves out the writes "
-        "themselves, which always reach the origin. The study takes the difference, which is largest at 50 kB, for "
-        "invalidation by edits; it has no repetitions and thus no interval.",
+        "Shares are requests at the origin ÷ iterations, as in the study. A difference is that of a trial with "
+        "edits and its twin without them. “From reads” leaves out the writes, which always reach the origin.",
         columns,
         rows,
     )
@@ -101,10 +99,9 @@ def expiry_table(groups: Groups) -> Table:
     return Table(
         "table-1.6-expiry",
         "Reads only: requests expected from expiry, and those that came.",
-        "Expected is pages × duration ÷ max age, as the study reckons; it gives the duration for 50 kB only, about an "
-        "hour, and writes that at 5 kB at least as many came as expected. This is not a model: a page that expires is "
-        "requested again only some time later, so fewer come, and each page is requested a first time, so in a run "
-        "about as long as the max age more come. The model of expiry below takes both into account.",
+        "Expected is pages × duration ÷ max age, the study’s own estimate. It is not a model: a page that expires "
+        "is requested again only later (fewer requests), and each page has a first request (more of them). The "
+        "model of expiry below takes both into account.",
         columns,
         rows,
     )

@@ -27,8 +27,8 @@ def blocks(analysis: Analysis) -> list[Block]:
         Column("trials", "in trials", "text", left=True),
     ]
     note = (
-        "Requests without an answer, by k6's error code, or with a status of 400 or more. Failed requests are in no "
-        "response time: where many fail, the times are those of the lucky ones."
+        "Requests without a response, by k6's error code, or with a status of 400 or more. Failed requests are in no "
+        "response time."
     )
     return [Table("errors", "Error budget.", note, columns, rows)]
 

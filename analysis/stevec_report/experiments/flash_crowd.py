@@ -90,8 +90,8 @@ def _say(found: Sequence[dict[str, Any]]) -> str:
     expected = _arrivals(next((own for own in found if own["protection"] == "none"), None))
     if expected is not None:
         text += (
-            f" At the peak of the burst about {wording.three_digits(expected)} requests arrive during one fetch. Without "
-            "collapsing, all of them reach the origin whenever there is no fresh copy."
+            f" At the peak of the burst about {wording.three_digits(expected)} requests arrive during one fetch. "
+            "Without collapsing, all of them reach the origin whenever there is no fresh copy."
         )
     return text
 

@@ -32,9 +32,8 @@ def blocks(analysis: Analysis) -> list[Block]:
         Figure(
             "machine-use",
             "Who used the machine",
-            "Who used the machine: cores that each part had while a cell was measured, means over its trials. Time of "
-            "interrupts is nobody's and not drawn. The dashed line is the number of cores. Where the generator, the "
-            "links or the machine were the limit, times say nothing of the server.",
+            "Who used the machine: mean cores of each part while a cell was measured, without the time of interrupts. "
+            "The dashed line is the number of cores.",
             lambda: machine_use.draw([_bar(cell, found) for cell, found in recorded.items()]),
         ),
     ]
@@ -47,28 +46,25 @@ def _recorded(trials: Iterable[MeasuredOutcome]) -> list[Saturation]:
 def _table(groups: dict[CellKey, list[MeasuredOutcome]]) -> Table:
     columns = [
         Column("cell", "cell", "text", left=True),
-        Column("limit", "limit", "text", left=True),
+        Column("limit", "limit", "text", left=True, wrap=True),
         rows.LIMITED,
         Column("busy_cores", "in use", group="cores"),
         Column("cores", "of", "text", group="cores"),
-        *[Column(f"{part}_cores", part, group="cores of each part") for part in PARTS],
-        Column("others_cores", "others", group="cores of each part"),
-        Column("stolen_cores", "stolen", group="cores of each part"),
-        Column("busiest_thread", "busiest thread", "text", left=True),
-        Column("pressure_ratio", "a task waited", "percent"),
+        Column("others_cores", "others", group="cores"),
+        Column("stolen_cores", "stolen", group="cores"),
+        *[Column(f"{part}_cores", part, on_page=False) for part in PARTS],
+        Column("busiest_thread", "busiest thread", "text", left=True, wrap=True),
+        Column("pressure_ratio", "waited", "percent"),
         Column("held_up_ratio", "held up", "percent"),
-        Column("disturbed", "disturbed", "text"),
+        Column("disturbed", "disturbed", "text", left=True, wrap=True),
         TRIALS_COLUMN,
     ]
     return Table(
         "saturation",
         "What was the limit, and who used the machine.",
-        "Means over the valid trials of a cell, under load, in cores. Others: processes that are not the lab's. "
-        "Stolen: what the machine's host gave to other guests. A task waited: share of the time in which one that "
-        "could run had no core (PSI of the CPU). Held up: share of the time in which a thread that only has to wake up "
-        "did so late. Limited by: why the times are not the server's: the generator, the links or the machine was the "
-        "limit, or requests queued in front of the door, which may be beside another limit. Such trials are in no "
-        "verdict on times. Disturbed trials are in verdicts, as their order is random.",
+        "Means over the valid trials of a cell, under load. Others: processes that are not the lab's; stolen: what the "
+        "machine's host gave to other guests; waited: share of the time in which a task had no core (PSI); held up: "
+        "share of the time in which a thread woke up late.",
         columns,
         [_row(cell, trials) for cell, trials in groups.items()],
     )

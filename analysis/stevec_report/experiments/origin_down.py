@@ -28,9 +28,8 @@ def blocks(analysis: Analysis) -> list[Block]:
         Figure(
             "answers-over-time",
             "What readers get while the origin is down, by policy",
-            f"What those got who asked in each {1000 * BIN_S:g} ms, all trials of a policy together, since the origin "
-            "was killed: an answer that is current as far as the cache knows, a copy whose time is up, or an error. "
-            "Lines: killed, and answering again.",
+            f"Responses in each {1000 * BIN_S:g} ms since the origin was killed, all trials of a policy together: "
+            "fresh as far as the cache knows, a copy past its lifetime, or an error. Lines: killed, and back.",
             lambda: answers_over_time.draw([_panel(analysis, own) for own in found]),
         ),
     ]
@@ -93,11 +92,11 @@ def _say(found: Sequence[dict[str, Any]]) -> str:
     parts += [f"{own['policy']} cannot be decided (all trials limited)" for own in found if not own["decided"]]
     spared = [own["policy"] for own in decided if _share(own, "failed") == 0]
     text = (
-        f"The origin was down for {wording.three_digits(outage)} s a trial. Of those who asked meanwhile so many got "
-        f"an error: {', '.join(parts)}."
+        f"The origin was down for {wording.three_digits(outage)} s in a trial. Share of the requests in that time that "
+        f"got an error: {', '.join(parts)}."
     )
     if spared:
-        text += f" Nobody got one with {wording.join_words(spared)}."
+        text += f" No request failed with {wording.join_words(spared)}."
     return text
 
 
@@ -123,11 +122,10 @@ def _table(found: Sequence[dict[str, Any]]) -> Table:
     return Table(
         "origin-down",
         "What readers get while the origin is down.",
-        "From the kill of the origin's nginx until the wiki answered through it again; shares are of those who asked "
-        "in that time. An old copy is one whose time is up (STALE, UPDATING). The first error counts from the kill, "
-        "the last from the moment the wiki answered again, 0 if none came after it, a dash if there was none at all; "
-        "means over the trials, the longest wait is that of all. Unsure: requests under way at the kill that the "
-        "counter may have or not. " + LIMITED_NOTE,
+        "Shares are of the requests sent between the kill of the origin's nginx and the wiki's first answer through "
+        "it. An old copy is one past its lifetime (STALE, UPDATING). The first error counts from the kill, the last "
+        "from that first answer. Times are means over the trials, the longest wait is the maximum of all. Unsure: "
+        "requests in flight at the kill, which the counter may have or lack. " + LIMITED_NOTE,
         columns,
         [_row(own) for own in found],
     )

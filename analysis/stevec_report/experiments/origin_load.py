@@ -24,7 +24,7 @@ def blocks(analysis: Analysis) -> list[Block]:
     if problems:
         shown = ", ".join(map(str, problems[:20]))
         many = wording.count_of(len(problems), "trial")
-        notes = [Words("note", f"What the origin was busy with cannot be read in {many} ({shown}).")]
+        notes = [Words("note", f"The samples of the origin's load cannot be read in {many} ({shown}).")]
     if not found:
         return notes
     drawn = found[:TRIALS_DRAWN_MAX]
@@ -32,9 +32,9 @@ def blocks(analysis: Analysis) -> list[Block]:
     return [
         Figure(
             "origin-load",
-            "What the origin was busy with",
-            "What the origin was busy with, once a second, one line a trial: the share of its processors that worked, "
-            f"{_of_what(analysis)}. Trials of a door that a cache answers leave it idle.{left_out}",
+            "Load of the origin",
+            "Load of the origin once a second, one line for each trial: the share of its processors in use, "
+            f"{_of_what(analysis)}.{left_out}",
             lambda: origin_load.draw([_line(outcome, samples) for outcome, samples in drawn]),
         ),
         _table(found),
@@ -103,7 +103,7 @@ def _table(found: Sequence[Sampled]) -> Table:
         )
     return Table(
         "origin-load",
-        "What the origin was busy with, by cell.",
+        "Load of the origin, by cell.",
         "From samples once a second, while the probe and the background ran.",
         columns,
         rows,

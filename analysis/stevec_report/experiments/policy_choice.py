@@ -100,10 +100,9 @@ def tolerance_table(cells: Sequence[Measured]) -> Table:
     return Table(
         "tolerances",
         "What to choose.",
-        "For readers who tolerate so many stale reads, the policy that keeps most reads from the origin among those "
-        "whose stale reads are within, with the whole 95 % interval and no read beyond the age; several where their "
-        "difference, paired by repetition, is not shown. It holds for this load: more reads between two edits favour "
-        "purging, rarer ones a lifetime.",
+        "The policy that keeps most reads from the origin, among those whose whole 95 % interval of stale reads is "
+        "within the tolerance. Several are named where the trials do not show a difference. The choice holds for "
+        "this load: more reads between two edits favour purging, fewer a lifetime.",
         columns,
         rows,
     )
