@@ -69,6 +69,12 @@ def of_trials(outcomes: Iterable[MeasuredOutcome]) -> Staleness | None:
     )
 
 
+def asks_each_time(analysis: Analysis, trial: MeasuredOutcome) -> bool:
+    """Whether the origin is asked for each read of `trial`, so that none is stale by construction."""
+    policy = trial.record.setting("policy", "ttl")
+    return policy in ("revalidate", "no-store") or not analysis.run.doors[trial.door].caching
+
+
 def tables(analysis: Analysis) -> list[Table]:
     """The table of a run in a list, one row a cell that has edits; [] if none has."""
     rows = []
@@ -76,7 +82,9 @@ def tables(analysis: Analysis) -> list[Table]:
         found = of_trials(members)
         if found is None:
             continue
-        row = {"cell": all_outcomes.cell_text(cell), "stale_percent": found.ratio.in_percent(), "stale": found.stale}
+        known = found.stale == 0 and asks_each_time(analysis, members[0])
+        ratio = Interval(0.0, 0.0, 0.0, len(members)) if known else found.ratio
+        row = {"cell": all_outcomes.cell_text(cell), "stale_percent": ratio.in_percent(), "stale": found.stale}
         row["stale_edits"] = sum(one.stale_clusters for one in found.clusters)
         row |= {"judged": found.judged, "uncertain": found.uncertain, "unknown": found.unknown}
         row |= {f"staleness_{level}_s": value for level, value in found.seconds.items()}

@@ -135,12 +135,11 @@ def _measure(analysis: Analysis, members: Iterable[MeasuredOutcome]) -> Measured
     if old is None:
         return None
     record = found[0][0].record
-    policy = record.setting("policy", "ttl")
     return Measured(
-        name=record.cell.get("policy", policy),
+        name=record.cell.get("policy", record.setting("policy", "ttl")),
         edit_ratio=record.number("edit_ratio"),
         door=record.door,
-        asks_each_time=policy in ("revalidate", "no-store") or not analysis.run.doors[record.door].caching,
+        asks_each_time=staleness.asks_each_time(analysis, found[0][0]),
         outcomes=[outcome for outcome, _ in found],
         hits=[offload.hit_ratio for _, offload in found],
         offloads=[offload.requests for _, offload in found],
