@@ -40,6 +40,13 @@ class Dependence:
     rho: float | None
     positions: Mapping[int, float]
 
+    @property
+    def words(self) -> str:
+        """What intervals of means allow for: a clause for the note of a table."""
+        if self.rho is None:
+            return "which takes trials for independent, as there are too few to tell"
+        return f"widened for trials that depend on those before them (correlation {self.rho:.2f})"
+
     def mean(self, measure: str, trials: Sequence[MeasuredOutcome]) -> Interval | None:
         """Geometric mean of a measure over the trials of a cell: those that nothing limited, or all without such.
 
@@ -162,7 +169,8 @@ def _estimate(positions: np.ndarray, values: np.ndarray, residual: np.ndarray) -
     """
     neighbours = (np.abs(positions[:, None] - positions[None, :]) == 1) / 2
     errors = residual @ values
-    if np.trace(residual) < FREE_MIN or not neighbours.any() or errors @ errors <= (TIE * max(1.0, float(np.abs(values).max()))) ** 2:
+    is_constant = float(np.abs(errors).max()) <= TIE * max(1.0, float(np.abs(values).max()))
+    if np.trace(residual) < FREE_MIN or not neighbours.any() or is_constant:
         return None
     seen = float(errors @ neighbours @ errors) / float(errors @ errors)
     weights = residual @ neighbours @ residual

@@ -145,7 +145,7 @@ def equivalence_p(logs: ArrayLike, margin: float) -> float | None:
 def equivalence(numerators: Mapping[Any, float], denominators: Mapping[Any, float], margin: float) -> PairedTest:
     """`PairedTest` whose p is `equivalence_p`; p is None with fewer than two blocks. Arguments as in `paired_test`.
 
-    A t test of two blocks rests on normal values alone, so `least_p` asks for as many blocks as the sign-flip test does.
+    A t test of two blocks rests on normal values alone, so `least_p` asks for as many blocks as sign flips do.
     """
     logs = log_ratios(numerators, denominators)
     values = np.array(list(logs.values()))

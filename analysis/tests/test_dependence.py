@@ -8,6 +8,7 @@ from run_folder_fixture import build_run_folder, scale_times
 from scipy.signal import lfilter
 
 from stevec_report.dependence import FAR, drift, estimate_rho, mean_interval, run_dependence
+from stevec_report.experiments.common import cell_table
 from stevec_report.intervals import geometric_mean, t_interval
 
 BLOCKS, RUNS, RHO = 8, 800, 0.4
@@ -115,6 +116,13 @@ def test_the_trials_of_a_run_tell_their_dependence(tmp_path, analyse_run):
     assert own.centre == pytest.approx(plain.centre)
     assert own.high / own.low > plain.high / plain.low
     assert found.mean("mean_ms", []) is None
+    assert f"(correlation {found.rho:.2f})" in cell_table(analysis).note
+
+
+def test_a_short_run_says_that_it_cannot_tell(run_folder, analyse_run):
+    analysis = analyse_run(run_folder)
+    assert run_dependence(analysis).rho is None
+    assert "too few to tell" in cell_table(analysis).note
 
 
 def test_drift_finds_the_slope_that_all_groups_share():

@@ -79,7 +79,7 @@ def cell_table(analysis: Analysis) -> Table:
         "cells",
         "Every cell of the experiment.",
         "Milliseconds, of answered requests of the probe. The unit is the trial: the mean is the geometric mean of "
-        "the trial means with the t interval of their logarithms, wider where trials depend on each other; the "
+        f"the trial means with the t interval of their logarithms, {depending.words}; the "
         f"maximum is that of all. {percentiles.NOTE}"
         f"Shares are of the requests sent; {SERVED_NOTE}. {rows.LIMITED_NOTE}",
         columns,

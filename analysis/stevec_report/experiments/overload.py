@@ -163,7 +163,8 @@ def _fails(analysis: Analysis, tolerated_ms: float) -> Claim:
     if over:
         return Claim(name, f"the mean at source is over {limit} from {over[0]} requesters on.", True, measure="wait_ms")
     if unknown:
-        text = f"the mean at source is under {limit} wherever it can be told; it cannot with {wording.join_words(unknown)}."
+        levels = wording.join_words(unknown)
+        text = f"the mean at source is under {limit} wherever it can be told; it cannot with {levels}."
         return Claim(name, text, None, measure="wait_ms")
     return Claim(name, f"the mean at source stays under {limit} at every level.", False, measure="wait_ms")
 
