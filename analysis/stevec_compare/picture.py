@@ -12,6 +12,7 @@ from stevec_report import plot_style
 ROW_IN = 0.45
 MARGIN_IN = 1.1
 CELLS_MAX = 60
+SHOWN_FACTOR = 4
 Mark = tuple[str, float, str, str]
 # Measure: marker, how far from the middle of its row, colour, name.
 TIMES = {"mean_ms": ("o", -0.12, "blue", "mean"), "p95_ms": ("s", 0.12, "vermilion", "95th percentile")}
@@ -33,8 +34,7 @@ def draw(comparison: Comparison) -> str:
         _draw_panel(axes[0], comparison, cells, TIMES, 1)
         axes[0].axvline(1, color=plot_style.MUTED, linewidth=1, zorder=1)
         axes[0].set_xscale("log")
-        low, high = axes[0].get_xlim()
-        axes[0].set_xlim(min(low, 0.8), max(high, 1.25))
+        axes[0].set_xlim(_ratio_limits(comparison, axes[0].get_xlim()))
         axes[0].xaxis.set_major_locator(LogLocator(subs=(1.0, 1.25, 1.5, 2.0, 3.0, 5.0, 8.0), numticks=12))
         plot_style.label_numbers(axes[0].xaxis)
         axes[0].xaxis.set_minor_formatter(NullFormatter())
@@ -48,6 +48,13 @@ def draw(comparison: Comparison) -> str:
             axes[1].set_title("Hit ratio, stale reads and failures, B − A")
             axes[1].set_xlabel(f"points, {said}")
         return plot_style.to_svg(figure)
+
+
+def _ratio_limits(comparison: Comparison, wanted: tuple[float, float]) -> tuple[float, float]:
+    """The axis of ratios: all estimates and `SHOWN_FACTOR` either way; intervals of few runs reach beyond."""
+    found = [one.estimate for measure in TIMES for one in comparison.differences[measure].values()] or [1.0]
+    low, high = min(1.0, *found) / SHOWN_FACTOR, max(1.0, *found) * SHOWN_FACTOR
+    return max(low, min(wanted[0], 0.8)), min(high, max(wanted[1], 1.25))
 
 
 def _draw_panel(axes: Axes, comparison: Comparison, cells: Sequence[str], marks: dict[str, Mark], scale: float) -> None:

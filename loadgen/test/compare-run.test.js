@@ -26,6 +26,12 @@ test('versions run in turns: one of each in a round, the order reversed in the n
   }
 })
 
+test('compare-run has help with examples, within 100 columns', () => {
+  const { stdout } = stevec(ROOT, 'compare-run', '--help')
+  assert.match(stdout, /^Usage: stevec compare-run OLD[^]*^Examples:$/m)
+  assert.deepEqual(stdout.split('\n').filter((line) => line.length > 100), [])
+})
+
 test('compare-run refuses what it cannot measure, with the reason', () => {
   for (const [args, reason] of /** @type {[string[], RegExp][]} */ ([
     [[], /which version\?/],
