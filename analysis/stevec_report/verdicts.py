@@ -139,9 +139,11 @@ def _result(evidence: Evidence, compared: float | None, factor: int) -> tuple[st
     unseen = [claim.name for claim in evidence.claims if claim.holds is None]
     if not evidence.claims or unseen:
         return "undecided", f"no valid trials for {wording.join_words(unseen) or 'the claims'}."
-    against = [claim.name for claim in evidence.claims if not claim.holds]
+    against = [claim for claim in evidence.claims if not claim.holds]
     if against:
-        return "undecided", f"{wording.join_words(against)}: points the other way, but not clearly."
+        names = wording.join_words(claim.name for claim in against)
+        advice = say_needed(against[0], evidence.thresholds, factor)
+        return "undecided", f"{names}: points the other way, but not clearly. {advice}"
     enough = not any(claim.test and _has_too_few(claim, alpha) for claim in evidence.claims)
     if enough and compared is not None and compared < alpha:
         return "confirmed", "all of its claims hold."
