@@ -3,9 +3,10 @@
 import shutil
 
 import pytest
-from run_folder_fixture import build_run_folder, edit_json, find_trial
+from run_folder_fixture import build_run_folder, build_study_folder, edit_json, find_trial
 
 from stevec_report.run_folder import RunFolderError, read_run
+from stevec_report.study_folder import read_results
 
 
 def refuse(folder):
@@ -162,3 +163,26 @@ def test_reasons_are_limited(run_folder):
     reasons = read_run(run_folder).trials[0].record.invalid_reasons
     assert len(reasons) == 20
     assert all(len(reason) == 500 for reason in reasons)
+
+
+def test_of_a_run_that_goes_on_whole_blocks_are_read(run_folder):
+    run = read_run(run_folder)
+    cells = len(run.trials) // 3
+    edit_json(run_folder / "manifest.json", lambda manifest: manifest.update(status="partial", repetitions_done=2))
+    partial = read_run(run_folder)
+    assert [trial.record.repetition for trial in partial.trials] == [1] * cells + [2] * cells
+    assert partial.notes == ["2 of 3 blocks are measured: the study goes on with `stevec run --resume`."]
+    # Its study knows of one block, as it was killed in the second.
+    edit_json(run_folder / "manifest.json", lambda manifest: manifest.update(status="running"))
+    with pytest.raises(RunFolderError, match="is not complete"):
+        read_run(run_folder)
+    assert len(read_run(run_folder, blocks=1).trials) == cells
+
+
+def test_of_a_study_that_goes_on_whole_blocks_are_read(tmp_path):
+    study = build_study_folder(tmp_path, experiments=("read-hot", "read-sparse"), repetitions=3)
+    edit_json(study / "manifest.json", lambda manifest: manifest.update(status="interrupted"))
+    with pytest.raises(RunFolderError, match="The study is not complete"):
+        read_results(study)
+    edit_json(study / "manifest.json", lambda manifest: manifest.update(sample={"blocks": [{}, {}]}))
+    assert [len(entry.run.trials) for entry in read_results(study).runs] == [8, 4]

@@ -49,8 +49,8 @@ ${nameLines(experimentNames())}
   --profile NAME       limits and links of origin and client: none (default), banana-pi, or a file
   --origin WHERE       where the wiki and its nginx run: local (default, this machine), board (the
                        emulated one), or ssh://[user@]host[:port], a board of your own
-  --blocks N           of the study with --preset sample: ends after N more blocks, each of which has
-                       one repetition of every experiment; --resume goes on
+  --blocks N           of the study with --preset sample: ends after N more blocks, each of which
+                       has one repetition of every experiment; --resume goes on
   --resume [RUN]       continues an unfinished run or study (default the newest)
   --accept-changes     resumes although machine, programs or code have changed since
   --wait               while another measurement is under way on this machine, waits for its end
