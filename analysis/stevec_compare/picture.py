@@ -13,6 +13,7 @@ ROW_IN = 0.45
 MARGIN_IN = 1.1
 CELLS_MAX = 60
 SHOWN_FACTOR = 4
+NARROW = 6  # a range of ratios that has room for more labels
 Mark = tuple[str, float, str, str]
 # Measure: marker, how far from the middle of its row, colour, name.
 TIMES = {"mean_ms": ("o", -0.12, "blue", "mean"), "p95_ms": ("s", 0.12, "vermilion", "95th percentile")}
@@ -34,8 +35,10 @@ def draw(comparison: Comparison) -> str:
         _draw_panel(axes[0], comparison, cells, TIMES, 1)
         axes[0].axvline(1, color=plot_style.MUTED, linewidth=1, zorder=1)
         axes[0].set_xscale("log")
-        axes[0].set_xlim(_ratio_limits(comparison, axes[0].get_xlim()))
-        axes[0].xaxis.set_major_locator(LogLocator(subs=(1.0, 1.25, 1.5, 2.0, 3.0, 5.0, 8.0), numticks=12))
+        low, high = _ratio_limits(comparison, axes[0].get_xlim())
+        axes[0].set_xlim(low, high)
+        subs = (1.0, 1.25, 1.5, 2.0, 3.0, 5.0, 8.0) if high / low < NARROW else (1.0, 2.0, 5.0)
+        axes[0].xaxis.set_major_locator(LogLocator(subs=subs, numticks=12))
         plot_style.label_numbers(axes[0].xaxis)
         axes[0].xaxis.set_minor_formatter(NullFormatter())
         axes[0].set_title("Response times, B ÷ A")
