@@ -1,8 +1,7 @@
 """The common style of all figures: sizes, type, colours, and the export to bytes.
 
-A figure is as wide as a phone's screen can show without shrinking the type below about 9 px, on a white
-card that stays legible on a dark page. Colours are those of Okabe and Ito ("Color universal design", 2008),
-warm without a cache and cool with one; no information is given by colour alone.
+A figure is as wide as a phone's screen can show without shrinking the type below about 9 px. Colours are those of
+`palette`, warm without a cache and cool with one; no information is given by colour alone.
 """
 
 import io
@@ -20,19 +19,13 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import FuncFormatter
-from matplotlib.typing import ColorType
 
+from stevec_report import svg
+from stevec_report.palette import GRID, INK, MUTED, OKABE_ITO, PAPER
 from stevec_report.tolerance import TOLERATED_MS
 
 WIDTH_IN = 4.5
 PNG_DPI = 200
-INK = "#1d2330"
-MUTED = "#5b6472"
-GRID = "#dfe3e8"
-OKABE_ITO: dict[str, ColorType] = {
-    name: matplotlib.color_sequences["okabe_ito"][index]
-    for index, name in enumerate(("black", "orange", "sky_blue", "green", "yellow", "blue", "vermilion", "purple"))
-}
 DOOR_COLOURS = {
     "source": OKABE_ITO["vermilion"],
     "nocache": OKABE_ITO["orange"],
@@ -66,19 +59,18 @@ _RC: dict[Any, Any] = {
     "ytick.labelcolor": MUTED,
     "xtick.labelsize": 8.5,
     "ytick.labelsize": 8.5,
-    "figure.facecolor": "white",
-    "axes.facecolor": "white",
-    "savefig.facecolor": "white",
+    "figure.facecolor": "none",
+    "axes.facecolor": "none",
     # Labels come from files: a $ in them is a character, not a formula.
     "text.parse_math": False,
-    # Text as outlines: the same letters on every machine and in every browser.
-    "svg.fonttype": "path",
+    # Text as text: outlines of letters would be most of a figure's bytes.
+    "svg.fonttype": "none",
     # Ids in the SVG derive from this salt instead of random numbers, so that a rebuild gives the same bytes.
     "svg.hashsalt": "stevec",
 }
 
 
-def door_colour(door: str) -> ColorType:
+def door_colour(door: str) -> str:
     """Colour of a door; grey for doors without one of their own."""
     return DOOR_COLOURS.get(door, MUTED)
 
@@ -159,14 +151,14 @@ def mark_tolerated(axes: Axes, text: str, x: float, **placed: Any) -> None:
 
 
 def to_svg(figure: Figure) -> str:
-    """Return the figure as SVG text, without a date or the name of a program."""
+    """Return the figure as SVG text (see `svg.compact`), without a date or the name of a program."""
     buffer = io.BytesIO()
     figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
-    return buffer.getvalue().decode()
+    return svg.compact(buffer.getvalue().decode())
 
 
 def to_png(figure: Figure) -> bytes:
-    """Return the figure as PNG bytes."""
+    """Return the figure as PNG bytes, as on a light page."""
     buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", dpi=PNG_DPI, metadata={"Software": None})
+    figure.savefig(buffer, format="png", dpi=PNG_DPI, facecolor=PAPER, metadata={"Software": None})
     return buffer.getvalue()
