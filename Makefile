@@ -1,7 +1,7 @@
 # stevec's one task runner. `make` alone lists the targets.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up down test test-slow verify torture test-cloudflare image image-lock test-image bench flame \
-  bench-idle bench-cost bench-dearest bench-peers bench-edge fuzz-edge bench-report figures lock
+.PHONY: help setup demo up down test test-slow verify verify-analysis torture test-cloudflare image image-lock test-image \
+  bench flame bench-idle bench-cost bench-dearest bench-peers bench-edge fuzz-edge bench-report figures lock
 
 # The tests' Node, one of those in .ci/node; empty: the one on PATH.
 NODE = $(STEVEC_NODE)
@@ -32,6 +32,9 @@ test-slow: ## runs that are interrupted, killed and resumed, a study, a run thro
 
 verify: setup ## the lab measures what is known, to see that it can be trusted
 	@./stevec verify
+
+verify-analysis: setup ## simulated runs whose truth is known: how often do verdicts, comparisons and intervals err?
+	@PYTHONPATH=analysis .venv/bin/python -m stevec_simulate $(if $(SIMULATIONS),--simulations $(SIMULATIONS))
 
 torture: setup ## kill -9 of the wiki, of mongod and of both under editing: is any acknowledged edit lost?
 	@node wiki-app/torture/main.js

@@ -1,0 +1,102 @@
+"""How often the interval of a stale ratio covers the truth, where stale reads come in clusters.
+
+Pages are always cached. An edit makes the copy of its page stale until the purge, some time later.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from stevec_report.freshness import ClusterSums, ClusterTally, History
+from stevec_report.stale_interval import stale_interval
+from stevec_simulate.intervals import Z
+from stevec_simulate.noise import Noise
+from stevec_simulate.rate import COVERAGE, WIDTH, Line
+
+PAGES, DURATION_US = 20, 20_000_000
+EDITS_PER_PAGE = 4
+TRIALS = 3
+POOL = 1500  # simulated trials of a case; those of a simulated cell are drawn from them
+CLUSTERS_FOR_WIDTH = 10  # with fewer stale edits an interval is exact, and no oracle's is normal
+Delays = Callable[[np.random.Generator, int], np.ndarray]  # (generator, edits) → seconds until the purge, (edits,)
+
+
+@dataclass(frozen=True)
+class Case:
+    """`delays` of purges in seconds, `reads` of a trial."""
+
+    what: str
+    delays: Delays
+    reads: int = 1600
+
+
+def lines(_: Sequence[Noise], simulations: int, rng: np.random.Generator) -> Iterator[Line]:
+    """Coverage of the stale ratio of three trials, for each of `CASES`."""
+    for case in CASES:
+        pool = [_trial(rng, case) for _ in range(POOL)]
+        ratios = np.array([one.stale / one.judged for one in pool])
+        truth = sum(one.stale for one in pool) / sum(one.judged for one in pool)
+        cells = [[pool[at] for at in rng.integers(0, POOL, TRIALS)] for _ in range(simulations)]
+        found = [stale_interval(cell) for cell in cells]
+        covered = sum((one.low or 0) <= truth <= (one.high or 0) for one in found)
+        width = None
+        if np.mean([sum(one.stale_clusters for one in cell) for cell in cells]) > CLUSTERS_FOR_WIDTH:
+            oracle = 2 * Z * float(ratios.std()) / math.sqrt(TRIALS)
+            width = float(np.median([(one.high or 0) - (one.low or 0) for one in found])) / oracle
+        yield Line(
+            "staleness",
+            f"stale ratio, {TRIALS} trials",
+            case.what,
+            covered,
+            simulations,
+            least=COVERAGE,
+            width=width,
+            width_most=None if width is None else WIDTH,
+        )
+
+
+def _trial(rng: np.random.Generator, case: Case) -> ClusterSums:
+    """One trial: edits are Poisson, reads at random moments and pages; a read gets the copy of the last purge."""
+    edits = rng.poisson(PAGES * EDITS_PER_PAGE)
+    page, time_us = rng.integers(0, PAGES, edits), rng.integers(0, DURATION_US, edits)
+    order = np.lexsort((time_us, page))
+    page, time_us = page[order], time_us[order]
+    revision = 1 + np.arange(edits) - np.searchsorted(page, page)
+    delay_us = np.minimum(1e6 * case.delays(rng, edits), DURATION_US).astype(np.int64)
+    span = 2 * DURATION_US  # one page after the other on one line of time
+    edited, purged = page * span + time_us, np.sort(page * span + time_us + delay_us)
+    read_page, sent_us = rng.integers(0, PAGES, case.reads), rng.integers(0, DURATION_US, case.reads)
+    begin = read_page * span
+    last = np.searchsorted(purged, begin + sent_us, side="right") - 1
+    copied = np.where(last >= 0, np.maximum(purged[np.maximum(last, 0)], begin), begin)
+    returned = np.searchsorted(edited, copied, side="right") - np.searchsorted(edited, begin)
+    history = History(page, time_us, revision)
+    tally = ClusterTally(history)
+    known = read_page < history.pages
+    tally.add(read_page[known], history.judge(read_page[known], sent_us[known], returned[known]))
+    return tally.sums(case.reads)
+
+
+def _exponential(mean_s: float) -> Delays:
+    return lambda rng, edits: rng.exponential(mean_s, edits)
+
+
+def _pareto(scale_s: float) -> Delays:
+    return lambda rng, edits: scale_s * rng.pareto(1.5, edits)
+
+
+def _seldom(share: float, delays: Delays) -> Delays:
+    return lambda rng, edits: np.where(rng.random(edits) < share, delays(rng, edits), 0.0)
+
+
+CASES = (
+    Case("purges take 0.2 s", _exponential(0.2)),
+    Case("purges take 2 s", _exponential(2)),
+    Case("many reads an edit", lambda _, edits: np.full(edits, 0.5), 8000),
+    Case("purges with heavy tails", _pareto(0.1)),
+    Case("one purge in 30 takes 2 s", _seldom(0.03, _exponential(2))),
+    Case("one purge in 30 has heavy tails", _seldom(0.03, _pareto(1))),
+    Case("one purge in 300 takes 2 s", _seldom(0.003, _exponential(2))),
+)
