@@ -109,12 +109,14 @@ def _short(commit: str) -> str:
 
 
 def _explained(parts: Sequence[Part]) -> dict[str, str]:
-    """{a table's note: id of the table that prints it}: a study has the same note under many tables."""
+    """{text below a table or figure: id of the first one with it}: a study has the same text under many of them."""
     found: dict[str, str] = {}
     for part in parts:
         for block in part.blocks:
             if isinstance(block, Table):
                 found.setdefault(block.note, f"{part.name}-{block.name}-table")
+            elif isinstance(block, DrawnFigure):
+                found.setdefault(block.caption, f"{part.name}-{block.name}-figure")
     return found
 
 

@@ -22,11 +22,7 @@ def blocks(analysis: Analysis) -> list[Block]:
     groups = all_outcomes.cells(analysis.valid)
     recorded = {cell: found for cell, trials in groups.items() if (found := _recorded(trials))}
     if not recorded:
-        return [
-            Words(
-                "note", f"What used the machine during the trials is {NOT_RECORDED}: the run is older, or {TOO_SHORT}."
-            )
-        ]
+        return [Words("note", f"What used the machine during the trials is {NOT_RECORDED}.")]
     return [
         _table(groups),
         Figure(
