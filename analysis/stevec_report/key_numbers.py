@@ -9,7 +9,7 @@ import statistics
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from stevec_report import measures, outcomes, reference, wording
+from stevec_report import measures, outcomes, reference, staleness, wording
 from stevec_report.analysis import Analysis
 from stevec_report.intervals import Interval, clipped, geometric_mean, t_interval
 from stevec_report.outcomes import MeasuredOutcome
@@ -144,22 +144,22 @@ def _extremes(analysis: Analysis) -> Iterator[KeyNumber]:
     if times:
         for word, (cell, points) in (("shortest", min(times, key=_log_mean)), ("longest", max(times, key=_log_mean))):
             yield _from_points(f"{word} mean response time: {outcomes.cell_text(cell)}", points)
-    yield from _highest("highest hit ratio", cells, lambda o: o.stats.hit_ratio)
-    yield from _highest("most stale reads", cells, lambda o: o.stats.stale_ratio)
+    hits = [(cell, own) for cell, trials in cells if (own := _known(o.stats.hit_ratio for o in trials))]
+    if hits:
+        cell, shares = max(hits, key=lambda entry: statistics.fmean(entry[1]))
+        yield _share(f"highest hit ratio: {outcomes.cell_text(cell)}", shares, None)
+    stale = [(cell, found.ratio) for cell, trials in cells if (found := staleness.of_trials(trials))]
+    if stale:
+        cell, ratio = max(stale, key=lambda entry: entry[1].centre)
+        yield KeyNumber(f"most stale reads: {outcomes.cell_text(cell)}", ratio.in_percent(), "%")
 
 
 def _log_mean(entry: tuple[outcomes.CellKey, Sequence[measures.Point]]) -> float:
     return statistics.fmean(map(math.log, measures.believed(entry[1])))
 
 
-def _highest(
-    label: str, cells: Iterable[tuple[outcomes.CellKey, Trials]], of: Callable[[MeasuredOutcome], float | None]
-) -> Iterator[KeyNumber]:
-    found = [(cell, [v for o in trials if (v := of(o)) is not None]) for cell, trials in cells]
-    found = [(cell, shares) for cell, shares in found if shares]
-    if found:
-        cell, shares = max(found, key=lambda entry: statistics.fmean(entry[1]))
-        yield _share(f"{label}: {outcomes.cell_text(cell)}", shares, None)
+def _known(values: Iterable[float | None]) -> list[float]:
+    return [value for value in values if value is not None]
 
 
 def _mean_ms(label: str, trials: Trials, study: float | None, measure: str = "mean_ms") -> KeyNumber:

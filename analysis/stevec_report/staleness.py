@@ -109,14 +109,12 @@ def tables(analysis: Analysis) -> list[Table]:
         TRIALS_COLUMN,
     ]
     note = (
-        "A read is stale if it returned a revision older than the newest that had been acknowledged when it was sent. "
-        "Seconds count from the first acknowledgement that made the answer old, versions to the newest one; both are "
-        "of stale reads alone, the median over the trials of each trial's own, and the most of all. The 95 % interval "
-        "counts edits, as the reads after one edit are stale together; “after edits” is the number of edits with stale "
-        f"reads. Uncertain: taken for fresh, as the edit came within "
-        f"{TOLERANCE_MS:g} ms. A background's reads are among them; cells without edits are not here."
+        "A read is stale if it returned a revision older than the newest one acknowledged before it was sent; its age "
+        "counts from the first acknowledgement that made it old. Percentiles are the median over the trials, of stale "
+        "reads alone; the 95 % interval counts edits, as the reads after one edit are stale together. Uncertain: taken "
+        f"for fresh, as the edit came within {TOLERANCE_MS:g} ms."
     )
-    return [Table("staleness", "How old what readers got was.", note, columns, rows)]
+    return [Table("staleness", "How old stale reads are.", note, columns, rows)]
 
 
 def _over_trials(found: Sequence[dict[str, Any]], name: str, level: str) -> float | None:

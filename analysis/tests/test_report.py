@@ -415,3 +415,32 @@ def test_figure_and_output_go_together(run_folder):
     with pytest.raises(SystemExit) as ended:
         main([str(run_folder), "--figure", "figure-1.3"])
     assert ended.value.code == 2
+
+
+def test_the_first_page_has_the_extremes_of_an_experiment_without_a_verdict(tmp_path, without_pictures):
+    factors = {"door": ["source", "cached"], "crowd": {"one": {"vus": 1}}}
+    run = build_run_folder(tmp_path, experiment="my-own", repetitions=3, requests=40, pages=4, factors=factors)
+    assert main([str(run)]) == 0
+    text = read_page(run).text
+    first = text[: text.index("What could be wrong")]
+    assert "shortest mean response time: cached, one" in first
+    assert "longest mean response time: source, one" in first
+    assert "highest hit ratio: cached, one 90 %" in first
+
+
+def test_a_long_table_is_whole_in_its_csv_file(reported_run):
+    found = read_page(reported_run)
+    assert "The first 16 of 20 rows" in found.text
+    with (reported_run / "report/tables/trials.csv").open(newline="") as file:
+        header, *rows = csv.reader(file)
+    assert (len(rows), {"cache_statuses", "lag_max_ms"} <= set(header)) == (20, True)
+
+
+@pytest.mark.usefixtures("without_pictures")
+def test_thresholds_of_the_manifest_are_listed(run_folder):
+    stated = {"alpha": 0.05, "hypotheses": 6, "equivalence_ratio": 1.1}
+    edit_json(run_folder / "manifest.json", lambda manifest: manifest["experiment"].update(thresholds=stated))
+    assert main([str(run_folder)]) == 0
+    text = read_page(run_folder).text
+    assert "Thresholds, fixed before the run: alpha 0.05, hypotheses 6, equivalence_ratio 1.1." in text
+    assert "not recorded in this run" not in text

@@ -114,12 +114,8 @@ def policy_table(cells: Sequence[Measured]) -> Table:
     return Table(
         "policies",
         "Every policy: origin offload and stale reads.",
-        "Means over the trials with 95 % intervals; that of stale reads counts edits. A read is stale if it "
-        "returned a revision older than the newest that had been acknowledged when it was sent; outdated by: of stale "
-        "reads, the median over the trials of each trial's percentile, and the longest of all trials. Reads kept from "
-        "the origin are fewer than hits where the edge refreshes copies on its own. Edits always reach the origin, and "
-        "are in none of these shares. The wiki purges each edit from the edge twice; edits at about the same time "
-        "share a call. Waits are of all answered requests. " + percentiles.NOTE + rows.LIMITED_NOTE,
+        "Means over the trials with 95 % intervals; the interval of stale reads counts edits. Edits always reach the "
+        "origin and are in none of the shares. " + percentiles.NOTE + rows.LIMITED_NOTE,
         columns,
         found,
     )
