@@ -43,17 +43,15 @@ def of_tests(evidence: Evidence, hypotheses: int) -> list[Concern]:
     blind = [name for name, ratio in found.items() if ratio is None]
     if blind:
         return [Concern(f"Too few valid repetitions for a test: {wording.join_words(blind)}.", "too few repetitions")]
-    return [
-        Concern(f"Of {claim.name}, the test {_finds(claim, found[claim.name])} in 80 % of such runs.")
-        for claim in tested
-    ][:TESTS_MAX]
+    if not tested:
+        return []
+    texts = "; ".join(_finds(claim, found[claim.name]) for claim in tested[:TESTS_MAX])
+    return [Concern(f"With 80 % power, the tests detect these ratios or their inverses: {texts}.")]
 
 
 def _finds(claim: Claim, ratio: float | None) -> str:
     shown = wording.three_digits(ratio)
-    if claim.is_equivalence:
-        return f"shows that a ratio of 1 is within 1/{shown} to {shown}"
-    return f"finds a ratio of {shown}"
+    return f"{claim.name}, equivalence within {shown}" if claim.is_equivalence else f"{claim.name}, {shown}"
 
 
 def _law(analysis: Analysis) -> Iterator[Concern]:
@@ -79,7 +77,8 @@ def _limited(valid: Sequence[MeasuredOutcome]) -> Iterator[Concern]:
     elif valid and all(o.saturation for o in valid):
         yield Concern("The load generator, the links and the machine limited no valid trial.")
     elif valid:
-        yield Concern(f"Whether the machine or the links limited a trial is {wording.NOT_RECORDED} for some trials.")
+        some = " for some trials" if any(o.saturation for o in valid) else ""
+        yield Concern(f"Whether the machine or the links limited a trial is {wording.NOT_RECORDED}{some}.")
 
 
 def _disturbed(valid: Sequence[MeasuredOutcome]) -> Iterator[Concern]:
