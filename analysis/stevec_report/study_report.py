@@ -178,8 +178,9 @@ def joined_tables(parts: Sequence[Part]) -> list[Table]:
 
 def joined_figures(facts: Iterable[dict[str, Any]]) -> list[Figure]:
     """Figure 1.9, if both E5 and E6 have a run. `facts` are those of the parts."""
-    means = _means(facts)
-    return [means_figure(means)] if len(means) == 2 else []
+    known = [own for own in facts if "direct" in own]
+    means = _means(known)
+    return [means_figure(means, {own["direct"]: own["ratio"] for own in known})] if len(means) == 2 else []
 
 
 def _means(facts: Iterable[dict[str, Any]]) -> Means:

@@ -16,11 +16,11 @@ from stevec_report.experiments import machine_use, mixed_write, origin_down, ove
 from stevec_report.experiments.policy_choice import Measured, Tolerance
 from stevec_report.figures import (
     beside_each_other,
-    columns,
     drift,
     freshness_offload,
     hit_ratio_by_size,
     load_curve,
+    means,
     saturation,
 )
 from stevec_report.freshness import ClusterSums
@@ -249,13 +249,15 @@ def labels(figure):
 POINTS = [(3.0, None), (9.0, "machine"), (4.0, None)]
 
 
-def test_columns_draw_limited_trials_hollow_and_leave_them_out_of_the_mean():
-    mixed, alone = columns.column("a", [0.0], "source", POINTS), columns.column("b", [1.0], "cached", [(9.0, "links")])
-    figure = columns.draw([], [mixed, alone], "the study", "ours")
+def test_means_draw_limited_trials_hollow_and_leave_them_out():
+    mixed = means.Row("a", "source", POINTS)
+    alone = means.Row("b", "cached", [(9.0, "links"), (4.0, "links")])
+    figure = means.draw([], [mixed, alone], ("the study", "ours"))
     axes = figure.axes[1]
-    assert hollow(axes) == 2
-    assert mixed["interval"].centre == pytest.approx(12**0.5) and alone["interval"].centre == pytest.approx(9)
-    assert [bar.get_facecolor()[3] for bar in axes.patches] == [1, 0]
+    assert hollow(axes) == 3
+    assert mixed.mean.centre == pytest.approx(12**0.5) and alone.mean.centre == pytest.approx(6)
+    strokes = [line.get_linestyle() for line in axes.lines if np.ptp(line.get_xdata()) == 0]
+    assert strokes == ["-", "--"]
     assert "limited: links, machine" in labels(figure)
 
 

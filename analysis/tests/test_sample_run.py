@@ -77,11 +77,11 @@ def study_values(table, columns):
 
 
 def drawn_values(axes):
-    """Heights of lines, dots and bars, without the line of the tolerated time and the marks of the legend."""
-    lines = [np.asarray(line.get_ydata(), dtype=float) for line in axes.lines]
-    dots = [np.ma.filled(collection.get_offsets(), np.nan)[:, 1] for collection in axes.collections]
-    heights = np.concatenate([*lines, *dots, [bar.get_height() for bar in axes.patches]])
-    return {*heights[np.isfinite(heights)].tolist()} - {TOLERATED_MS}
+    """The coordinates of lines and dots, without the line of the tolerated time and the marks of the legend."""
+    lines = [np.asarray(line.get_xydata(), dtype=float).ravel() for line in axes.lines]
+    dots = [np.ma.filled(collection.get_offsets(), np.nan).ravel() for collection in axes.collections]
+    values = np.concatenate([*lines, *dots])
+    return {*values[np.isfinite(values)].tolist()} - {TOLERATED_MS}
 
 
 @pytest.mark.parametrize(("number", "where", "columns"), [(n, *rest) for n, rest in STUDY_TABLES.items()])
@@ -107,7 +107,7 @@ def test_each_figure_of_the_study_has_its_number_and_both_sides(analyse_once, re
         )
     (figure,) = (block for block in blocks if isinstance(block, Figure) and block.name == f"figure-{number}")
     with plot_style.style():
-        above, below = figure.draw().axes
+        above, below, *_ = figure.draw().axes
     columns = STUDY_TABLES["1.9"][1] if number == "1.9" else TIMES
     wanted = set().union(*(study_values(table, columns) for table in tables))
     assert wanted <= drawn_values(above)

@@ -12,6 +12,7 @@ from stevec_report.claims import Claim, test_claim
 from stevec_report.costs import cost_block
 from stevec_report.experiments.beside_study import MEAN_ROW, by_repetition, run_label
 from stevec_report.figures import figure_1_3
+from stevec_report.figures.ratios import Ratio
 from stevec_report.hypothesis_tests import PairedTest, log_ratios
 from stevec_report.intervals import geometric_centre
 from stevec_report.outcomes import MeasuredOutcome
@@ -56,10 +57,12 @@ def blocks(analysis: Analysis) -> list[Block]:
         Figure(
             "figure-1.3",
             "Mean response time by path, the study's and this run's",
-            "Figure 1.3. Mean response time by path. Each dot is one trial, repetitions from left to right; the "
-            "line and the number are their geometric mean, the bracket its 95 % interval. Both scales begin at 0 "
-            "and differ: compare the pattern. The study's “without” stands over both doors without a cache.",
-            lambda: figure_1_3.draw(reference.read_series("1.2", "mean_ms"), _means(analysis), run_label(analysis)),
+            "Figure 1.3. Mean response time by path, on one logarithmic scale: equal ratios are equal distances. Each "
+            "dot is one trial, the first repetition on top; the stroke and the number are their geometric mean, the "
+            "line below its 95 % interval. Below are the ratios to a path without a cache, with their 95 % intervals.",
+            lambda: figure_1_3.draw(
+                reference.read_series("1.2", "mean_ms"), _means(analysis), _ratios(analysis), run_label(analysis)
+            ),
         ),
         by_repetition(
             "table-1.2",
@@ -206,6 +209,16 @@ def _origin_share(trials: Sequence[MeasuredOutcome]) -> float | None:
 
 def _means(analysis: Analysis) -> dict[str, list[measures.Point]]:
     return {door: measures.points("mean_ms", analysis.select(door=door)) for door in analysis.run.doors}
+
+
+def _ratios(analysis: Analysis) -> list[Ratio]:
+    base, study = base_door(analysis), study_ratios()
+    paths = {door: path for path, doors in STUDY_DOORS.items() for door in doors if path in ("local", "cdn")}
+    return [
+        Ratio(f"{door} ÷ {base}", study.get(paths.get(door, "")), door_test(analysis, door, base).ratio, door)
+        for door in analysis.run.doors
+        if base and door != base
+    ]
 
 
 def _labelled(series: reference.Series) -> reference.Series:

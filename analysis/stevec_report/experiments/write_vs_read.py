@@ -3,7 +3,7 @@
 Tables 1.7 (E5) and 1.8 (E6), which table 1.9 and figure 1.9 join, and figures 1.7 and 1.8.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from stevec_report import measures, reference, thresholds, wording
@@ -15,7 +15,8 @@ from stevec_report.claims import Claim, test_claim
 from stevec_report.experiments.beside_study import MEAN_ROW, by_repetition, run_label
 from stevec_report.figures import figure_1_9, write_and_read
 from stevec_report.figures.figure_1_9 import Means
-from stevec_report.hypothesis_tests import log_ratios
+from stevec_report.figures.ratios import Ratio
+from stevec_report.hypothesis_tests import PairedTest, log_ratios
 from stevec_report.intervals import Interval, geometric_centre
 from stevec_report.outcomes import Outcome, valid_of
 from stevec_report.verdicts import Evidence
@@ -42,9 +43,11 @@ def blocks(analysis: Analysis) -> list[Block]:
         Figure(
             f"figure-{number}",
             f"Mean response time of writes and reads, {'without' if direct else 'with'} a cache",
-            f"Figure {number}. Mean response time of a write and of a read. Each dot is one trial; the line and the "
-            "number are their geometric mean, the bracket its 95 % interval. The scales differ.",
-            lambda: write_and_read.draw(study, means, direct, run_label(analysis)),
+            f"Figure {number}. Mean response time of a write and of a read, on one logarithmic scale. Each dot is one "
+            "trial; the stroke and the number are their geometric mean, the line below its 95 % interval.",
+            lambda: write_and_read.draw(
+                study, means, direct, _ratio(analysis), _against(analysis), run_label(analysis)
+            ),
         ),
         by_repetition(
             f"table-{number}",
@@ -65,7 +68,7 @@ def facts(analysis: Analysis) -> dict[str, Any]:
     means = {}
     for operation, trials in own.items():
         means[operation] = mean(measures.by_block("mean_ms", valid_of(trials)).values())
-    return {"direct": _is_direct(analysis), "means": means}
+    return {"direct": _is_direct(analysis), "means": means, "ratio": _ratio(analysis).ours}
 
 
 def means_table(means: Means) -> Table:
@@ -96,14 +99,15 @@ def means_table(means: Means) -> Table:
     )
 
 
-def means_figure(means: Means) -> Figure:
-    """Figure 1.9: the means of table 1.9. `means` has both True and False."""
+def means_figure(means: Means, ratios: Mapping[bool, Interval | None]) -> Figure:
+    """Figure 1.9: the means of table 1.9 and the ratios write ÷ read. `means` has both True and False."""
     return Figure(
         "figure-1.9",
         "Mean response time of writes and reads, without and with a cache",
         "Figure 1.9. Mean response time of a write and of a read, without a cache (E5) and with one (E6): what table "
-        "1.9 says, drawn. Arithmetic means of the trial means, as in the study. The scales differ.",
-        lambda: figure_1_9.draw(_study_means(), means, "This study: E5 and E6"),
+        "1.9 says, drawn on one logarithmic scale. The means are arithmetic, as in the study; our ratios are geometric "
+        "means over the repetitions, with 95 % intervals.",
+        lambda: figure_1_9.draw(_study_means(), means, ratios, "This study: E5 and E6"),
     )
 
 
@@ -113,7 +117,7 @@ def evidence(analysis: Analysis) -> Evidence:
     own = _by_operation(analysis.valid)
     writes, reads = (measures.by_block("mean_ms", valid_of(own[name])) for name in ("write", "read"))
     far = stated.far_more_ratio
-    effect = block_test(analysis, log_ratios(writes, reads), 1.0 if direct else far)
+    effect = _effect(analysis)
     study = _study_means()[direct]
     write_ms, read_ms = study["write"], study["read"]
     centres = [wording.three_digits(geometric_centre(own.values())) for own in (writes, reads)]
@@ -134,6 +138,24 @@ def evidence(analysis: Analysis) -> Evidence:
         asides=asides,
         thresholds=stated,
     )
+
+
+def _against(analysis: Analysis) -> float:
+    """The ratio that the hypothesis speaks of."""
+    return 1.0 if _is_direct(analysis) else thresholds.read(analysis.run.experiment).far_more_ratio
+
+
+def _ratio(analysis: Analysis) -> Ratio:
+    """Write ÷ read, the study's and ours."""
+    direct = _is_direct(analysis)
+    study = _study_means()[direct]
+    return Ratio("write ÷ read", study["write"] / study["read"], _effect(analysis).ratio, write_and_read.DOORS[direct])
+
+
+def _effect(analysis: Analysis) -> PairedTest:
+    own = _by_operation(analysis.valid)
+    writes, reads = (measures.by_block("mean_ms", valid_of(own[name])) for name in ("write", "read"))
+    return block_test(analysis, log_ratios(writes, reads), _against(analysis))
 
 
 def study_settings(analysis: Analysis) -> dict[str, Any]:

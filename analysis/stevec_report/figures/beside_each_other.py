@@ -22,7 +22,7 @@ def draw(panels: Sequence[dict[str, Any]]) -> Figure:
     figure, all_axes = plot_style.new_figure(len(panels) * (0.75 + ROW_IN * rows), rows=len(panels))
     for axes, panel in zip(all_axes, panels, strict=True):
         for row, points in enumerate(panel["points"]):
-            limited.scatter_across(axes, row, points, plot_style.OKABE_ITO["blue"], s=36)
+            limited.scatter_across(axes, [row] * len(points), points, plot_style.OKABE_ITO["blue"], s=36)
         highest = max((value for points in panel["points"] for value, _ in points), default=0.0)
         axes.set_title(panel["title"])
         axes.set_yticks(range(len(panel["names"])), panel["names"])

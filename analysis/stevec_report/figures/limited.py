@@ -26,9 +26,9 @@ def scatter(axes: Axes, at: Iterable[float], points: Iterable[Point], colour: Co
     _scatter(axes, [((x, value), limit) for x, (value, limit) in zip(at, points, strict=True)], colour, style)
 
 
-def scatter_across(axes: Axes, row: float, points: Iterable[Point], colour: ColorType, **style: Any) -> None:
-    """As `scatter`, with the values to the right, at the height `row`."""
-    _scatter(axes, [((value, row), limit) for value, limit in points], colour, style)
+def scatter_across(axes: Axes, rows: Iterable[float], points: Iterable[Point], colour: ColorType, **style: Any) -> None:
+    """As `scatter`, with the values to the right, at the heights `rows`."""
+    _scatter(axes, [((value, row), limit) for row, (value, limit) in zip(rows, points, strict=True)], colour, style)
 
 
 def _scatter(
@@ -41,7 +41,7 @@ def _scatter(
 
 
 def _filled(colour: ColorType) -> dict[str, Any]:
-    return {"color": colour, "edgecolor": "white", "linewidth": 0.6}
+    return {"color": colour, "edgecolor": plot_style.PAPER, "linewidth": 0.6}
 
 
 def hollow(colour: ColorType = plot_style.MUTED) -> dict[str, Any]:

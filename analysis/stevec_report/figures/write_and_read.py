@@ -2,24 +2,29 @@
 
 from matplotlib.figure import Figure
 
-from stevec_report.figures import columns
+from stevec_report.figures import means
 from stevec_report.figures.limited import unlimited
+from stevec_report.figures.ratios import Ratio
 from stevec_report.measures import Point
 from stevec_report.reference import Series
 
 METHODS = {"POST": "write", "GET": "read"}
+DOORS = {True: "source", False: "cached"}  # by `direct`
 
 
-def draw(study: Series, ours: dict[str, list[Point]], direct: bool, ours_label: str) -> Figure:
+def draw(
+    study: Series, ours: dict[str, list[Point]], direct: bool, ratio: Ratio, against: float, ours_label: str
+) -> Figure:
     """Draw it.
 
     Args:
         study: {method: {repetition: ms}} of table 1.7 or 1.8. ours: {"write": ms, "read": ms} of the trials.
         direct: whether the requests went to the source (E5), not through the cache (E6).
+        ratio: write ÷ read. against: the ratio that the hypothesis speaks of.
     """
-    door, path = ("source", "without a cache") if direct else ("cached", "through the cache")
-    above, below = [], []
-    for at, (method, operation) in enumerate(METHODS.items()):
-        above.append(columns.column(f"{operation} ({method})", [float(at)], door, unlimited(study[method].values())))
-        below.append(columns.column(f"{operation} ({method})", [float(at)], door, ours.get(operation, [])))
-    return columns.draw(above, below, f"The study: Banana Pi, {path}, 2016", ours_label)
+    door, path = DOORS[direct], "without a cache" if direct else "through the cache"
+    above = [means.Row(operation, door, unlimited(study[method].values())) for method, operation in METHODS.items()]
+    below = [means.Row(operation, door, ours.get(operation, [])) for operation in METHODS.values()]
+    labels = (f"The study: Banana Pi, {path}, 2016", ours_label)
+    title = "Ratio of mean response times" + (f" (dotted: {against:g})" if against != 1 else "")
+    return means.draw(above, below, labels, [ratio], title, against=against)
