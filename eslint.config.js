@@ -27,7 +27,7 @@ export default [
     }
   },
   {
-    files: ['wiki-app/src/assets/**', 'wiki-app/test/browser/**'],
+    files: ['wiki-app/src/assets/**', 'wiki-app/test/browser/**', 'analysis/stevec_report/templates/**'],
     languageOptions: { globals: Object.fromEntries(BROWSER_GLOBALS.map((name) => [name, 'readonly'])) }
   },
   {

@@ -2,10 +2,10 @@
 
 Requests of one trial share its caches, its connection and its neighbours on the machine, so they are not
 independent; repeated trials nearly are (A. Georges, D. Buytaert, L. Eeckhout, "Statistically rigorous Java
-performance evaluation", OOPSLA 2007, section 3), and `dependence.py` allows for the rest. Times are positive and skewed and are compared as ratios,
-so everything is computed on logarithms and transformed back, which makes the centres geometric means (P. J.
-Fleming, J. J. Wallace, "How not to lie with statistics: the correct way to summarize benchmark results",
-CACM 29(3), 1986).
+performance evaluation", OOPSLA 2007, section 3), and `dependence.py` allows for the rest. Times are positive and skewed
+and are compared as ratios, so everything is computed on logarithms and transformed back, which makes the centres
+geometric means (P. J. Fleming, J. J. Wallace, "How not to lie with statistics: the correct way to summarize benchmark
+results", CACM 29(3), 1986).
 """
 
 import math

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from stevec_report.intervals import Interval, geometric_mean
 from stevec_report.order_statistics import BEYOND_MIN, enough
 from stevec_report.outcomes import MeasuredOutcome
+from stevec_report.trial_stats import TrialStats
 
 NOTE = (
     "Percentiles are the geometric mean of the trials' own with its 95 % interval; a dash: fewer than "
@@ -17,11 +18,10 @@ NOTE = (
 )
 
 
-def of_trial(trial: MeasuredOutcome, level: float) -> Interval | None:
-    """The trial's percentile `level` in ms with its interval; None where too few requests were answered."""
-    stats = trial.stats
-    bounds = stats.percentile_bounds_ms.get(level)
-    return Interval(stats.percentile_ms(level), *bounds, stats.answered) if bounds else None
+def of_trial(stats: TrialStats, level: float) -> Interval | None:
+    """A trial's percentile `level` in ms with its interval; None where too few requests were answered."""
+    value_ms, bounds_ms = stats.percentile_ms(level), stats.percentile_bounds_ms.get(level)
+    return None if value_ms is None or bounds_ms is None else Interval(value_ms, *bounds_ms, stats.answered)
 
 
 def over_trials(trials: Iterable[MeasuredOutcome], level: float) -> Interval | None:

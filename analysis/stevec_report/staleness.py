@@ -50,8 +50,9 @@ class Staleness:
 
 def of_trials(outcomes: Iterable[MeasuredOutcome]) -> Staleness | None:
     """Return the `Staleness` over those of the readable `outcomes` that had edits and reads; None without any."""
-    stats = [o.stats for o in outcomes if o.stats.freshness and o.stats.freshness["reads_judged"]]
-    found = [one.freshness for one in stats]
+    known = [(o.stats.freshness, o.stats.clusters) for o in outcomes if o.stats.freshness]
+    judged = [(own, clusters) for own, clusters in known if own["reads_judged"] and clusters]
+    found = [own for own, _ in judged]
     if not found:
         return None
 
@@ -59,7 +60,7 @@ def of_trials(outcomes: Iterable[MeasuredOutcome]) -> Staleness | None:
         return sum(int(one[f"reads_{name}"]) for one in found)
 
     return Staleness(
-        clusters=[one.clusters for one in stats],
+        clusters=[clusters for _, clusters in judged],
         judged=total("judged"),
         stale=total("stale"),
         uncertain=total("uncertain"),

@@ -185,8 +185,8 @@ def test_the_upper_half_of_the_loads_is_of_those_that_were_planned(overload_fold
     claims = {claim.name: claim for claim in overload.evidence(analyse_run(overload_folder)).claims}
     assert claims["Degrades more"].holds is None
     assert claims["Degrades more"].text == (
-        "source ÷ cached from 250 requesters on, over the same without a background (p against 2): no block has all the "
-        "trials that it needs."
+        "source ÷ cached from 250 requesters on, over the same without a background (p against 2): no block has all "
+        "the trials that it needs."
     )
     assert claims["Slower under load"].test.n == 0  # a block needs the level of 250, too
 

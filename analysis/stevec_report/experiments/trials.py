@@ -86,7 +86,7 @@ def _trial_row(outcome: Outcome) -> Row:
             "served_by_cache": stats.served_by_cache + (background.served_by_cache if background else 0),
             "failed": stats.failures + (background.failures if background else 0),
             "mean_ms": stats.mean_ms,
-            **{f"p{100 * level:g}_ms": percentiles.of_trial(outcome, level) for level in SHOWN},
+            **{f"p{100 * level:g}_ms": percentiles.of_trial(stats, level) for level in SHOWN},
             "max_ms": stats.max_ms,
             "service_p99_ms": stats.service_p99_ms if enough(stats.answered, 0.99) else None,
             "cache_statuses": ", ".join(f"{name or 'none'} {n}" for name, n in stats.cache_statuses.items()),

@@ -79,8 +79,8 @@ def _say(found: Sequence[dict[str, Any]]) -> str:
     )
     if len(found) > 1:
         text += f"; {_say_growth([own['hits'] for own in found])}"
-    ratios = [measures.by_block("stale_ratio", own["trials"]).values() for own in found if own["staleness"]]
-    ratios = list(itertools.chain.from_iterable(ratios))
+    edited = [own["trials"] for own in found if own["staleness"]]
+    ratios = [ratio for trials in edited for ratio in measures.by_block("stale_ratio", trials).values()]
     if ratios:
         below = sum(ratio < STALE_MAX for ratio in ratios)
         text += (
