@@ -45,20 +45,7 @@ def render(
         head: tables and figures before the parts, [] in the report of one run.
     """
     loader = PackageLoader("stevec_report")
-    environment = Environment(
-        loader=loader,
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        finalize=lambda value: wording.typeset(value) if type(value) is str else value,
-    )
-    environment.filters["grouped"] = wording.grouped
-    environment.filters["verbatim"] = escape  # commands and names, which `finalize` must not change
-    environment.tests |= {
-        "table": lambda block: isinstance(block, Table),
-        "words": lambda block: isinstance(block, Words),
-    }
+    environment = _environment(loader)
     script = "\n".join(loader.get_source(environment, name)[0].strip() for name in SCRIPTS)
     readable = [part for part in parts if part.run]
     common, own = split_common([describe_run(part.run) for part in readable if part.run])
@@ -95,6 +82,24 @@ def render(
         described_parts=list(zip(readable, own, strict=True)),
         rebuild_command=f"{REBUILD} {shlex.quote('results/' + results.name)}",
     )
+
+
+def _environment(loader: PackageLoader) -> Environment:
+    environment = Environment(
+        loader=loader,
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=lambda value: wording.typeset(value) if type(value) is str else value,
+    )
+    environment.filters["grouped"] = wording.grouped
+    environment.filters["verbatim"] = escape  # commands and names, which `finalize` must not change
+    environment.tests |= {
+        "table": lambda block: isinstance(block, Table),
+        "words": lambda block: isinstance(block, Words),
+    }
+    return environment
 
 
 def _commit(manifest: dict[str, Any]) -> str:

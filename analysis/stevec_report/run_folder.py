@@ -15,6 +15,7 @@ from typing import Any
 from stevec_report import SCHEMA_VERSION
 from stevec_report.json_fields import get, get_count, get_object, read_json_object
 from stevec_report.levels import door_sort_key
+from stevec_report.measured_blocks import blocks_done, whole_blocks
 from stevec_report.origin import Origin, read_origin
 from stevec_report.trial_record import TrialRecord, read_record
 
@@ -134,20 +135,6 @@ def read_manifest(path: str | Path, *, in_blocks: bool = False) -> dict[str, Any
     return manifest
 
 
-def blocks_done(manifest: dict[str, Any]) -> int | None:
-    """Return how many whole blocks an unfinished run or study has; None if it has none, or is complete.
-
-    A block is one repetition of every experiment of a study.
-    """
-    if manifest.get("status") == "complete":
-        return None
-    if manifest["kind"] == "study":
-        blocks = get_object(manifest, "sample").get("blocks")
-        return len(blocks) if isinstance(blocks, list) and blocks else None
-    done = manifest.get("repetitions_done")
-    return done if manifest.get("status") == "partial" and type(done) is int and done > 0 else None
-
-
 def read_run(path: str | Path, blocks: int | None = None) -> Run:
     """Return the `Run` in folder `path`.
 
@@ -168,7 +155,7 @@ def read_run(path: str | Path, blocks: int | None = None) -> Run:
         doors = _read_doors(manifest)
         plans = _read_plans(manifest)
         trials_planned = get_count(manifest, "trials_planned", TRIALS_MAX)
-        trials_read, notes = _whole_blocks(experiment, trials_planned, blocks or blocks_done(manifest))
+        trials_read, notes = whole_blocks(experiment, trials_planned, blocks or blocks_done(manifest))
     except ValueError as error:
         raise _manifest_error(error) from error
 
@@ -178,19 +165,6 @@ def read_run(path: str | Path, blocks: int | None = None) -> Run:
     doors = {name: door for name, door in doors.items() if name in used}
     notes += _find_unplanned(path, trials_planned)
     return Run(path, manifest, experiment, doors, plans, trials, notes)
-
-
-def _whole_blocks(experiment: dict[str, Any], trials_planned: int, blocks: int | None) -> tuple[int, list[str]]:
-    """Return how many trials are of whole blocks, and a sentence on it. Trials are numbered block by block."""
-    if blocks is None:
-        return trials_planned, []
-    repetitions = get_count(experiment, "repetitions", TRIALS_MAX)
-    if not 1 <= repetitions <= trials_planned:
-        raise ValueError(f"{repetitions} repetitions of {trials_planned} trials")
-    if blocks >= repetitions:
-        return trials_planned, []
-    text = f"{blocks} of {repetitions} blocks are measured: the study goes on with `stevec run --resume`."
-    return trials_planned // repetitions * blocks, [text]
 
 
 def _manifest_error(error: ValueError) -> RunFolderError:

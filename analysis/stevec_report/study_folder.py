@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import Any
 
 from stevec_report.json_fields import get
+from stevec_report.measured_blocks import blocks_done
 from stevec_report.run_folder import (
     NAME_PATTERN,
     ResultsFolder,
     Run,
     RunFolderError,
-    blocks_done,
     read_manifest,
     read_run,
 )

@@ -167,9 +167,6 @@ def read_record(value: dict[str, Any], number: int, doors: Container[str], plans
     reasons = get(value, "invalid_reasons", list)
     k6 = get(value, "k6", dict)
     counter = get(value, "counter", dict)
-    log_lines = value.get("log_lines") or {}
-    if not isinstance(log_lines, dict) or not all(type(lines) is int for lines in log_lines.values()):
-        raise ValueError("log_lines is not an object of whole numbers")
     started_at, finished_at = get_time(value, "started_at"), get_time(value, "finished_at")
     monotonic_s = get_optional_number(value, "monotonic_s")
     overlap = value.get("overlap")
@@ -194,7 +191,7 @@ def read_record(value: dict[str, Any], number: int, doors: Container[str], plans
         counter_writes=get_count(counter, "writes"),
         counter_expected=get_optional_count(value, "counter_expected"),
         served_by_cache=get_count(value, "served_by_cache"),
-        log_lines={name: lines for name, lines in log_lines.items() if name in LOG_NAMES},
+        log_lines=_read_log_lines(value.get("log_lines") or {}),
         never_sent=_read_never_sent(value),
         lag=_read_lag(value.get("schedule")),
         wall_s=get_optional_number(k6, "wall_s"),
@@ -210,6 +207,12 @@ def read_record(value: dict[str, Any], number: int, doors: Container[str], plans
         saturation=read_saturation(value.get("saturation")),
         compact=read_compact(value.get("compact")),
     )
+
+
+def _read_log_lines(value: Any) -> dict[str, int]:
+    if not isinstance(value, dict) or not all(type(lines) is int for lines in value.values()):
+        raise ValueError("log_lines is not an object of whole numbers")
+    return {name: lines for name, lines in value.items() if name in LOG_NAMES}
 
 
 def _read_never_sent(value: dict[str, Any]) -> int:

@@ -9,22 +9,15 @@ import duckdb
 
 from stevec_report.door_times import DoorTime
 from stevec_report.early import EarlyTime
+from stevec_report.failure_kinds import count_failures
 from stevec_report.freshness import ClusterSums, measure_files
 from stevec_report.order_statistics import enough, ranks
 from stevec_report.sample_table import CACHE_SERVED, DONE_AT
 from stevec_report.tolerance import TOLERATED_MS
 from stevec_report.trial_record import Fault
 
-STATUSES_MAX = 50  # distinct cache statuses, kinds of failure, and points of presence, kept for one trial
+STATUSES_MAX = 50  # distinct cache statuses, and points of presence, kept for one trial
 
-# The error codes of k6 (https://grafana.com/docs/k6/latest/javascript-api/error-codes/) that are named here.
-ERROR_CODES = {
-    1050: "timeout",
-    1210: "connection failed",
-    1211: "timeout of connecting",
-    1212: "connection refused",
-    1220: "connection reset",
-}
 PERCENTILES = (0.5, 0.75, 0.9, 0.95, 0.99, 0.999)
 
 
@@ -190,7 +183,7 @@ def condense(
         wait_ms=int(waited_ns) / 1e6 / requests,
         percentiles_ms=tuple(percentiles) if percentiles else None,
         percentile_bounds_ms=_percentile_bounds(database, file, answered),
-        failure_kinds=_failure_kinds(database, file) if row["failures"] else {},
+        failure_kinds=count_failures(database, file) if row["failures"] else {},
         freshness=freshness.summary() if freshness else None,
         clusters=freshness.clusters if freshness else None,
         background=None if background is None else _condense_background(database, background, span_us),
@@ -284,24 +277,5 @@ def _condense_background(database: duckdb.DuckDBPyConnection, file: Path, probe_
     return BackgroundStats(
         **row,
         completed_per_s=meanwhile / span_s if span_s > 0 else None,
-        failure_kinds=_failure_kinds(database, file) if row["failures"] else {},
+        failure_kinds=count_failures(database, file) if row["failures"] else {},
     )
-
-
-def _failure_kinds(database: duckdb.DuckDBPyConnection, file: Path) -> dict[str, int]:
-    """Return {kind in words: requests}: no answer by k6's code, then the classes of status."""
-    rows = database.execute(
-        "SELECT status, coalesce(error_code, 0), coalesce(failure, ''), coalesce(phase, ''), count(*) "
-        f"FROM read_parquet(?) WHERE NOT answered GROUP BY ALL ORDER BY 5 DESC, 1, 2, 3, 4 LIMIT {STATUSES_MAX}",
-        [str(file)],
-    ).fetchall()
-    kinds: dict[str, int] = {}
-    for status, code, failure, phase, requests in rows:
-        if status == 0 and failure:
-            kind = f"{failure} ({phase})" if phase else failure
-        elif status == 0:
-            kind = f"{ERROR_CODES.get(code, 'no answer')} (k6 {code})" if code else "no answer"
-        else:
-            kind = f"status {status // 100}xx" if 100 <= status <= 599 else f"status {status}"
-        kinds[kind] = kinds.get(kind, 0) + requests
-    return kinds
