@@ -137,16 +137,24 @@ def legend_above(figure: Figure, axes: Axes, columns: int, **spacing: Any) -> No
     figure.legend(*handles, loc="outside upper left", ncols=columns, frameon=False, fontsize=8.5, **spacing)
 
 
-def mark_tolerated(axes: Axes, text: str, x: float, **placed: Any) -> None:
-    """Draw the tolerated time as a line across axes in ms, with `text` at `x`, a share of the axes' width."""
-    axes.axhline(TOLERATED_MS, color=INK, linewidth=1, linestyle="dashed", zorder=1)
+def mark_tolerated(axes: Axes, highest_ms: float, reach: float) -> None:
+    """Mark the tolerated time in axes in ms that show values up to `highest_ms`, and set their upper end.
+
+    It is a line if it lies within `reach` times the highest value, else a note: farther away it would crush the rest.
+    """
+    is_log = axes.get_yscale() == "log"
+    is_near = highest_ms * reach >= TOLERATED_MS
+    top = max(highest_ms, TOLERATED_MS) if is_near else highest_ms
+    axes.set_ylim(top=(top * (2.5 if is_log else 1.15)) or 1)
+    if is_near:
+        axes.axhline(TOLERATED_MS, color=INK, linewidth=1, linestyle="dashed", zorder=1)
+        place: dict[str, Any] = {"xy": (0.99, TOLERATED_MS), "xycoords": ("axes fraction", "data"), "va": "bottom"}
+        text = "4 s: what a user tolerates"
+    else:
+        place = {"xy": (0.99, 1), "xycoords": "axes fraction", "va": "top"}
+        text = f"4 s, what a user tolerates, is {TOLERATED_MS / highest_ms:.0f} times higher" if highest_ms else ""
     axes.annotate(
-        text,
-        (x, TOLERATED_MS),
-        xycoords=("axes fraction", "data"),
-        textcoords="offset points",
-        fontsize=8.5,
-        **placed,
+        text, ha="right", fontsize=8, color=MUTED, xytext=(0, 2 if is_near else -2), textcoords="offset points", **place
     )
 
 

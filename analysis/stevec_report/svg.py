@@ -99,7 +99,7 @@ def _kept(element: ET.Element) -> Iterator[ET.Element]:
         return
     style = element.get("style", "")
     draws = "stroke:#" in style or "fill:none" not in style
-    if "id" in element.attrib or (draws and "opacity:0;" not in f"{style};"):
+    if "id" in element.attrib or (draws and "opacity:0" not in style.split(";")):
         yield element
 
 

@@ -10,7 +10,7 @@ from matplotlib.collections import PathCollection
 from run_folder_fixture import build_run_folder, edit_json, find_trial, saturate
 from test_report import read_page
 
-from stevec_report import expectations, limits, measures, trust
+from stevec_report import expectations, limits, measures, plot_style, trust
 from stevec_report.__main__ import main
 from stevec_report.experiments import machine_use, mixed_write, origin_down, overload, overload_curve, read_hot
 from stevec_report.experiments.policy_choice import Measured, Tolerance
@@ -266,7 +266,8 @@ def test_the_curve_over_the_load_leaves_limited_trials_out():
     axes = figure.axes[1]
     assert hollow(axes) == 2
     (line,) = [line for line in axes.lines if len(line.get_xdata())]
-    assert list(line.get_xdata()) == [0] and line.get_ydata()[0] == pytest.approx(12**0.5)
+    assert list(line.get_xdata()) == [0, 5]
+    assert line.get_ydata() == pytest.approx([12**0.5, float("nan")], nan_ok=True)
     assert labels(figure) == ["limited: machine, queue"]
 
 
@@ -279,10 +280,10 @@ def test_other_figures_of_trials_draw_limited_ones_hollow():
     figure = beside_each_other.draw([{"title": "a", "names": ["x"], "points": [POINTS]}])
     assert hollow(figure.axes[0]) == 1 and labels(figure) == ["limited: machine"]
     point = {"load": 1, "per_s": 5.0, "mean_ms": 2.0, "p99_ms": 3.0, "failed": 0.0, "limited_by": "links"}
+    point |= {"per_s_trials": [5.0], "mean_ms_trials": [2.0]}
     figure = saturation.draw({"source": {"points": [point], "law": None, "knee": None}}, "load")
-    assert labels(figure) == ["source", "limited: links"]
-    (mark,) = [line for line in figure.axes[0].lines if len(line.get_xdata())]
-    assert mark.get_markerfacecolor() == "none"
+    assert labels(figure) == ["source", "one trial", "limited: links"]
+    assert [hollow(axes) for axes in figure.axes] == [1, 2, 1]
 
 
 def test_the_front_of_policies_has_no_hollow_points_but_limited_ones():
@@ -293,7 +294,7 @@ def test_the_front_of_policies_has_no_hollow_points_but_limited_ones():
         figure = freshness_offload.draw([{"title": "5 %", "points": [point | {"limited_by": limited_by}]}])
         faces.append([line.get_markerfacecolor() for line in figure.axes[0].lines if line.get_marker() == "D"])
         said.append(labels(figure))
-    assert faces[0] != faces[1] == ["white"]
+    assert faces[0] != faces[1] == [plot_style.PAPER]
     assert said == [[], ["some trials limited: links"]]
 
 

@@ -1,6 +1,7 @@
 """The table of cells and the distributions of response times, of every experiment."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from matplotlib.figure import Figure as MplFigure
 
@@ -12,7 +13,6 @@ from stevec_report.blocks import TRIALS_COLUMN, Block, Column, Figure, Table, tr
 from stevec_report.figures import response_times
 from stevec_report.trial_stats import PERCENTILES
 
-CURVE_POINTS = 200  # of one distribution curve, whatever the number of samples
 STRIPS_MAX = 8
 ON_PAGE = (0.5, 0.99)  # the percentiles of the page; the CSV file has all
 Strip = tuple[str, str, list[int]]  # title, door, numbers of the trials
@@ -28,9 +28,9 @@ def blocks(analysis: Analysis, strips: Sequence[Strip]) -> list[Block]:
             Figure(
                 "response-times",
                 "Distribution of response times",
-                "Distribution of response times, one strip each: the share of answered requests (upwards) that took at "
-                "most so long (to the right), all its valid trials together, by cache status. The pale lines are the "
-                "other strips. The axis is logarithmic: equal steps are equal ratios.",
+                "The tails of response times, by cache status: the share of answered requests (upwards) that took at "
+                "least so long (to the right), all valid trials together. A tenth of the requests lies below p90, a "
+                "hundredth below p99. Both axes are logarithmic. Grey lines are all requests of the other strips.",
                 lambda: draw_response_times(analysis, strips),
             )
         )
@@ -103,33 +103,33 @@ def default_strips(analysis: Analysis) -> list[Strip]:
 
 def draw_response_times(analysis: Analysis, strips: Sequence[Strip]) -> MplFigure:
     """The figure of the distributions."""
-    levels = [point / CURVE_POINTS for point in range(CURVE_POINTS + 1)]
     drawn = []
     outcomes = {o.number: o for o in analysis.valid}
+    levels = ", ".join(f"{1 - share:.6f}" for share in response_times.SHARES)
     for title, door, numbers in strips[:STRIPS_MAX]:
         limit = limits.cell_text([outcomes[number] for number in numbers])
         counted = analysis.samples.query(
             f"""
-            SELECT cache_status, count(*),
-                   quantile_disc(response_ms, [{", ".join(map(str, levels))}])
-            FROM {{samples}} WHERE answered GROUP BY cache_status ORDER BY count(*) DESC, cache_status
-            LIMIT {response_times.STATUSES_MAX}
+            SELECT cache_status, count(*), max(response_ms), quantile_disc(response_ms, [{levels}])
+            FROM {{samples}} WHERE answered GROUP BY GROUPING SETS ((), (cache_status))
+            ORDER BY grouping(cache_status) DESC, count(*) DESC, cache_status LIMIT {response_times.STATUSES_MAX + 1}
             """,
             numbers,
         )
-        total = sum(row[1] for row in counted)
-        curves = [
-            {
-                "status": status,
-                "requests": requests,
-                "share": requests / total,
-                "times_ms": times,
-                "levels": levels,
-            }
-            for status, requests, times in counted
-        ]
-        drawn.append({"door": door, "title": f"{title}, limited: {limit}" if limit else title, "curves": curves})
-    return response_times.draw([strip for strip in drawn if strip["curves"]])
+        total = counted[0][1]  # the first row is that of all requests
+        if total:
+            everything, *curves = (_curve(row, total) for row in counted)
+            named = f"{title}, limited: {limit}" if limit else title
+            drawn.append({"door": door, "title": named, "curves": curves, "all": everything})
+    return response_times.draw(drawn)
+
+
+def _curve(row: Sequence[Any], total: int) -> dict[str, Any]:
+    """The curve of a row (status, requests, longest time, times at `SHARES`); its end is the longest time."""
+    status, requests, longest_ms, times_ms = row
+    known = [(ms, share) for ms, share in zip(times_ms, response_times.SHARES, strict=True) if share * requests > 1]
+    times, slower = zip(*known, (longest_ms, 1 / requests), strict=True)
+    return {"status": status, "requests": requests, "share": requests / total, "times_ms": times, "slower": slower}
 
 
 def _level_key(level: float) -> str:

@@ -41,8 +41,8 @@ def blocks(analysis: Analysis) -> list[Block]:
             "hit-ratio-by-size",
             "Hit ratio by size of page, with and without edits",
             "E4: hit ratio as the study defines it, 1 − requests at the origin ÷ iterations (an iteration is "
-            "one read, followed by one write if it is an edit). Each dot is one trial. A limited one is hollow; its "
-            "counts hold.",
+            "one read, followed by one write if it is an edit). Each dot is one trial, the stroke their mean. The "
+            "scale does not begin at 0. A limited trial is hollow; its counts hold.",
             lambda: hit_ratio_by_size.draw(_study_ratios(), _ratios(analysis), run_label(analysis)),
         ),
         _origin_table(analysis),
@@ -50,7 +50,8 @@ def blocks(analysis: Analysis) -> list[Block]:
             "hits-over-time",
             "Hit ratio in the course of a trial",
             "Share of the reads that the cache served, in the course of a trial: first the cache fills, then pages "
-            "expire, at first at the same time, later more and more spread. Solid: reads only; dashed: with edits.",
+            "expire, at first at the same time, later more and more spread. Solid: reads only; dashed: with edits. "
+            "Lines that are alike are drawn as their mean and their range.",
             lambda: _draw_over_time(analysis),
         ),
         expiry_model.table(_fits(analysis)),

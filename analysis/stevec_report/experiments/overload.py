@@ -18,7 +18,7 @@ from stevec_report.experiments.common import Strip
 from stevec_report.figures import load_curve
 from stevec_report.figures.load_curve import ByLevel
 from stevec_report.hypothesis_tests import log_ratios
-from stevec_report.intervals import geometric_centre, geometric_mean
+from stevec_report.intervals import Interval, geometric_centre, geometric_mean
 from stevec_report.outcomes import BlockKey, MeasuredOutcome
 from stevec_report.thresholds import Thresholds
 from stevec_report.verdicts import Evidence
@@ -68,9 +68,20 @@ def _figure(analysis: Analysis, number: str, doors: Sequence[str]) -> Figure:
         f"Mean response time of the probe against the load, {where}",
         f"Figure {number}. Mean response time of the probe at {where}, against the number of background "
         "requesters. Each dot is one trial. A hollow dot is a trial that something else than the server "
-        "limited: it says nothing of the server, and the line leaves it out. The scales differ.",
-        lambda: load_curve.draw(study, {door: _by_level(analysis, door) for door in doors}, run_label(analysis)),
+        "limited: it says nothing of the server, and a level without others interrupts the line. The scales differ.",
+        lambda: load_curve.draw(
+            study, {door: _by_level(analysis, door) for door in doors}, run_label(analysis), _ratios(analysis, doors)
+        ),
     )
+
+
+def _ratios(analysis: Analysis, doors: Sequence[str]) -> dict[float, Interval] | None:
+    """{level: ratio of the probe's times at the two doors, with its interval over the blocks}; None for one door."""
+    if len(doors) == 1:
+        return None
+    logs = log_ratios(*(_pairs(analysis, door) for door in doors))
+    levels = sorted({level for level, _ in logs})
+    return {n: geometric_mean([math.exp(log) for (level, _), log in logs.items() if level == n]) for n in levels}
 
 
 def _study_times(door: str) -> dict[int, float]:

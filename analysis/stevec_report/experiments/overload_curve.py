@@ -28,7 +28,8 @@ def blocks(analysis: Analysis) -> list[Block]:
             "Saturation, in the closed model: requests completed a second (background and probe), the probe's "
             "response time (logarithmic), and the share of all requests that failed, against the number of "
             f"background requesters. {_law_words(doors)} Hollow points are of limited trials: they say nothing of "
-            "the server, and are in no line, law or knee. A dash-dotted line marks the knee.",
+            "the server, and are in no line, law or knee; a level without others interrupts the line. Upright lines "
+            "are 95 % intervals. A dash-dotted line marks a knee, the band its interval.",
             lambda: saturation_figure.draw(doors, "parallel background requesters"),
         ),
         _knee_table(analysis, doors),

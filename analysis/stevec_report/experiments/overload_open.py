@@ -31,7 +31,8 @@ def blocks(analysis: Analysis) -> list[Block]:
             "Offered, achieved and failed requests in the open model",
             "Open model: requests are planned at a fixed rate. Above: requests answered and offered per second; "
             "below: response time from the planned time (logarithmic), and the share that failed or was never sent. "
-            "Hollow points are limited trials and say nothing of the server.",
+            "Hollow points are limited trials and say nothing of the server; a rate without others interrupts the "
+            "line. Upright lines are 95 % intervals.",
             lambda: saturation.draw(doors, "offered requests a second", offered=True),
         ),
         _table(analysis),
@@ -73,7 +74,9 @@ def _point(rate: float, trials: Sequence[MeasuredOutcome]) -> dict[str, Any]:
         "load": rate,
         "trials": trials,
         "per_s": statistics.median([_achieved(o) for o in trials]),
+        "per_s_trials": [_achieved(o) for o in trials],
         "mean_ms": geometric_centre([o.mean_ms for o in trials if o.mean_ms]),
+        "mean_ms_trials": [o.mean_ms for o in trials if o.mean_ms],
         "p99": p99,
         "p99_ms": p99.centre if p99 else None,
         "failed": share(failed, offered),

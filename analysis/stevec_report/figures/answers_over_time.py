@@ -7,6 +7,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
 from stevec_report import plot_style
+from stevec_report.palette import AREAS
 
 PANEL_IN = 1.15
 PANELS_MAX = 8
@@ -28,13 +29,13 @@ def draw(panels: Sequence[dict[str, Any]]) -> Figure:
         layers = axes.stackplot(
             panel["seconds"],
             [current, panel["old"], panel["failed"]],
-            colors=[plot_style.OKABE_ITO[colour] for _, colour, _ in KINDS],
+            colors=[AREAS[colour] for _, colour, _ in KINDS],
             labels=[name for name, _, _ in KINDS],
             linewidth=0,
             step="mid",
         )
         for layer, (_, _, hatch) in zip(layers, KINDS, strict=True):
-            layer.set(hatch=hatch, edgecolor="white", linewidth=0)
+            layer.set(hatch=hatch, edgecolor=plot_style.PAPER, linewidth=0)
         for moment in (0, panel["back_s"]):
             axes.axvline(moment, color=plot_style.INK, linewidth=1, linestyle="dashed")
         axes.set_title(panel["title"])

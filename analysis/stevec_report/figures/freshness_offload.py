@@ -1,6 +1,6 @@
 """Stale reads against offload: one panel per rate of edits, one point per policy."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from matplotlib.axes import Axes
@@ -13,7 +13,9 @@ from stevec_report.intervals import Interval
 PANEL_HEIGHT_IN = 3.1
 LINEAR_TO = 0.1  # percent; linear below it, because a logarithmic axis has no 0 and "no stale read" is a valid result
 TICKS = (0, 0.1, 1, 10, 100)
-NEAR_X, NEAR_FACTOR = 6.0, 2.0  # points nearer than this share a label
+REST_IN = 0.75  # of a panel above and below its axes
+LABEL_IN = 0.165  # between the middles of two labels
+LABELS_AT = 1.06  # in widths of the axes
 
 
 def draw(panels: Sequence[dict[str, Any]]) -> Figure:
@@ -23,9 +25,11 @@ def draw(panels: Sequence[dict[str, Any]]) -> Figure:
         panels: [{"title", "points": [{"label", "door", "offload", "stale", "front", "limited_by"}]}], `offload` and
             `stale` being `Interval` in percent.
     """
-    figure, axes = plot_style.new_panels(len(panels), PANEL_HEIGHT_IN, 0.3)
+    most = max((len(panel["points"]) for panel in panels), default=0)
+    height_in = max(PANEL_HEIGHT_IN - REST_IN, LABEL_IN * (most + 1))
+    figure, axes = plot_style.new_panels(len(panels), height_in + REST_IN, 0.3)
     for own, panel in zip(axes, panels, strict=True):
-        _draw_panel(own, panel)
+        _draw_panel(own, panel, height_in)
     axes[-1].set_xlabel("reads kept from the origin, %")
     if limits := limited.label((0, point["limited_by"]) for panel in panels for point in panel["points"]):
         mark = axes[-1].scatter([], [], s=36, label=f"some trials {limits}", **limited.hollow())
@@ -33,7 +37,7 @@ def draw(panels: Sequence[dict[str, Any]]) -> Figure:
     return figure
 
 
-def _draw_panel(axes: Axes, panel: dict[str, Any]) -> None:
+def _draw_panel(axes: Axes, panel: dict[str, Any], height_in: float) -> None:
     points = panel["points"]
     front = sorted((p for p in points if p["front"]), key=lambda p: (p["offload"].centre, p["stale"].centre))
     axes.plot(
@@ -54,21 +58,10 @@ def _draw_panel(axes: Axes, panel: dict[str, Any]) -> None:
             y.centre,
             marker=plot_style.door_marker(point["door"]),
             markersize=6 if point["front"] else 3.5,
-            markerfacecolor="white" if point["limited_by"] else colour,
+            markerfacecolor=plot_style.PAPER if point["limited_by"] else colour,
             markeredgecolor=colour,
             zorder=3,
             clip_on=False,
-        )
-    for labels, x, y in _groups(points):
-        right = x > 55
-        axes.annotate(
-            ",\n".join(labels),
-            (x, y),
-            xytext=(-7 if right else 7, 5),
-            textcoords="offset points",
-            ha="right" if right else "left",
-            va="bottom",
-            fontsize=8.5,
         )
     axes.set_title(panel["title"])
     axes.set_ylabel("stale reads, %")
@@ -79,6 +72,52 @@ def _draw_panel(axes: Axes, panel: dict[str, Any]) -> None:
     plot_style.label_numbers(axes.yaxis)
     axes.minorticks_off()
     plot_style.frame(axes)
+    _place_labels(axes, points, height_in)
+
+
+def _place_labels(axes: Axes, points: Sequence[dict[str, Any]], height_in: float) -> None:
+    """Label the points in a column at the right, in the order of their heights, with a line from each to its point."""
+    to_axes = axes.transScale + axes.transLimits
+    ends = [(p["offload"].centre, p["stale"].centre) for p in points]
+    order = sorted(range(len(points)), key=lambda at: (ends[at][1], ends[at][0]))
+    heights = [float(to_axes.transform(ends[at])[1]) for at in order]
+    for at, y in zip(order, spread(heights, LABEL_IN / height_in), strict=True):
+        axes.annotate(
+            points[at]["label"],
+            ends[at],
+            xytext=(LABELS_AT, y),
+            textcoords="axes fraction",
+            va="center",
+            fontsize=8.5,
+            annotation_clip=False,
+            arrowprops={
+                "arrowstyle": "-",
+                "color": plot_style.MUTED,
+                "linewidth": 0.6,
+                "shrinkA": 1,
+                "shrinkB": 4,
+                "relpos": (0, 0.5),
+            },
+        )
+
+
+def spread(places: Sequence[float], gap: float) -> list[float]:
+    """Move rising `places` apart, within 0 to 1, until neighbours are `gap` from each other.
+
+    Places that are too near form a block, which is centred on the mean of where its members want to be.
+    """
+    blocks: list[list[float]] = []  # [sum of the wanted places of the first label, labels]
+    for place in places:
+        blocks.append([place, 1])
+        while len(blocks) > 1 and _start(blocks[-2], gap) + blocks[-2][1] * gap > _start(blocks[-1], gap):
+            wanted, count = blocks.pop()
+            blocks[-1] = [blocks[-1][0] + wanted - count * blocks[-1][1] * gap, blocks[-1][1] + count]
+    return [_start(block, gap) + at * gap for block in blocks for at in range(int(block[1]))]
+
+
+def _start(block: Sequence[float], gap: float) -> float:
+    """Where the first label of a block lies, so that all its labels are between 0 and 1."""
+    return max(gap / 2, min(block[0] / block[1], 1 - (block[1] - 0.5) * gap))
 
 
 def _reach(interval: Interval) -> list[list[float]]:
@@ -87,19 +126,3 @@ def _reach(interval: Interval) -> list[list[float]]:
         return [[0], [0]]
     low, high = interval.bounds
     return [[max(0, interval.centre - low)], [max(0, high - interval.centre)]]
-
-
-def _groups(points: Iterable[dict[str, Any]]) -> list[Any]:
-    """[(labels, x, y)]: points that overlap share a label, at the highest of them."""
-    groups: list[Any] = []
-    for point in points:
-        x, y = point["offload"].centre, point["stale"].centre
-        for group in groups:
-            low, high = sorted((group[2] + LINEAR_TO, y + LINEAR_TO))
-            if abs(group[1] - x) < NEAR_X and high / low < NEAR_FACTOR:
-                group[0].append(point["label"])
-                group[2] = max(group[2], y)
-                break
-        else:
-            groups.append([[point["label"]], x, y])
-    return groups

@@ -6,6 +6,7 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from stevec_report import plot_style
+from stevec_report.figures import coinciding
 
 HEIGHT_IN = 3.2
 MARKERS = ("o", "D", "s", "^", "v", "P", "X", "*")
@@ -14,15 +15,15 @@ MARKERS = ("o", "D", "s", "^", "v", "P", "X", "*")
 def draw(lines: Sequence[dict[str, Any]]) -> Figure:
     """Draw the lines: {"label", "ranks", "ratios"}, ratios from 0 to 1."""
     figure, (axes,) = plot_style.new_figure(HEIGHT_IN)
-    for index, line in enumerate(lines[: len(plot_style.LINE_COLOURS)]):
+    for index, line in enumerate(coinciding.merge(lines[: len(plot_style.LINE_COLOURS)], "ranks", "ratios", 1.0)):
         axes.plot(
-            line["ranks"],
-            line["ratios"],
+            line.x,
+            line.mean,
             color=plot_style.OKABE_ITO[plot_style.LINE_COLOURS[index]],
             marker=MARKERS[index],
             markersize=4.5,
             linewidth=1.5,
-            label=line["label"],
+            label=line.label,
         )
     axes.set_xscale("log")
     plot_style.label_numbers(axes.xaxis)

@@ -6,6 +6,7 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from stevec_report import plot_style
+from stevec_report.figures import coinciding
 
 HEIGHT_IN = 3.4
 COLOURS = ("blue", "vermilion", "green", "orange", "sky_blue", "purple", "black", "yellow")
@@ -24,16 +25,12 @@ def draw(lines: Sequence[dict[str, Any]], ttl_s: float | None) -> Figure:
     """
     figure, (axes,) = plot_style.new_figure(HEIGHT_IN)
     longest = max((line["seconds"][-1] for line in lines if line["seconds"]), default=1)
-    for line in lines[:LINES_MAX]:
-        colour = COLOURS[line["colour"] % len(COLOURS)]
-        axes.plot(
-            line["seconds"],
-            line["ratios"],
-            color=plot_style.OKABE_ITO[colour],
-            linestyle=LINES[line["second_kind"]],
-            linewidth=1.5,
-            label=line["label"],
-        )
+    for line in coinciding.merge(lines[:LINES_MAX], "seconds", "ratios", 1.0):
+        colour = plot_style.OKABE_ITO[COLOURS[line.first["colour"] % len(COLOURS)]]
+        style = LINES[line.first["second_kind"]]
+        axes.plot(line.x, line.mean, color=colour, linestyle=style, linewidth=1.5, label=line.label)
+        if line.count > 1:
+            axes.fill_between(line.x, line.low, line.high, color=colour, alpha=0.2, linewidth=0)
     if ttl_s is not None and 0 < ttl_s < longest:
         axes.axvline(ttl_s, color=plot_style.MUTED, linewidth=0.9, linestyle="dotted")
         axes.annotate(

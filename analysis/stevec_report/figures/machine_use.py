@@ -7,6 +7,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from stevec_report import plot_style
+from stevec_report.palette import AREAS
 
 ROW_IN = 0.27
 REST_IN = 1.35
@@ -45,9 +46,9 @@ def draw(bars: Sequence[dict[str, Any]]) -> Figure:
             widths,
             0.68,
             left,
-            color=plot_style.OKABE_ITO[colour] if colour else plot_style.GRID,
+            color=AREAS[colour] if colour else plot_style.GRID,
             hatch=hatch,
-            edgecolor="white" if colour else plot_style.MUTED,
+            edgecolor=plot_style.PAPER if colour else plot_style.MUTED,
             linewidth=0.4,
             label=label,
         )

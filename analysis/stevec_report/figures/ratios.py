@@ -60,7 +60,7 @@ def set_log_scale(axes: Axes, values: Sequence[float], span_min: float) -> None:
     axes.set_xlim(low / wider / 1.12, high * wider * 1.12)
     span = high / low * wider**2
     subs = (1.0, 1.5, 2.0, 3.0, 5.0, 7.0) if span < 4 else (1.0, 2.0, 5.0) if span < 300 else (1.0,)
-    axes.xaxis.set_major_locator(LogLocator(subs=subs, numticks=20))
+    axes.xaxis.set_major_locator(LogLocator(subs=subs, numticks=6 if len(subs) == 1 else 20))
     plot_style.label_numbers(axes.xaxis)
     axes.xaxis.set_minor_formatter(NullFormatter())
 
