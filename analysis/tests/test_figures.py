@@ -10,14 +10,20 @@ from matplotlib.text import Text
 from stevec_report import parts, plot_style, saturation, study_report
 from stevec_report.blocks import Figure
 from stevec_report.figures import (
+    answers_over_time,
+    beside_each_other,
     coinciding,
     freshness_offload,
     hit_ratio_by_size,
+    hits_by_rank,
     hits_over_time,
     load_curve,
+    machine_use,
     means,
+    origin_load,
     ratios,
     response_times,
+    waits_over_time,
 )
 from stevec_report.figures import saturation as saturation_figure
 from stevec_report.intervals import Interval, geometric_mean
@@ -260,7 +266,7 @@ def test_lines_that_coincide_become_one_with_a_note():
     with plot_style.style():
         figure = hits_over_time.draw(alike, None)
     (legend,) = figure.legends
-    assert [text.get_text() for text in legend.get_texts()] == ["8 cells, all alike: their mean and their range"]
+    assert [text.get_text() for text in legend.get_texts()] == ["all 8 alike: their mean and their range"]
     assert len([line for line in figure.axes[0].lines if len(line.get_xdata())]) == 1
     (one,) = coinciding.merge(alike, "seconds", "ratios", 1.0)
     assert one.mean == pytest.approx(np.mean([line["ratios"] for line in alike], axis=0))
@@ -277,6 +283,37 @@ def test_lines_that_differ_stay_apart():
 def test_lines_that_hardly_share_a_place_are_not_compared():
     later = over_time("b") | {"seconds": [100.5 + at for at in range(20)]}
     assert [line.label for line in coinciding.merge([over_time("a"), later], "seconds", "ratios", 1.0)] == ["a", "b"]
+
+
+def test_waits_that_are_alike_are_one_line_with_a_note(written):
+    seconds = [float(at) for at in range(30)]
+    lines = [
+        {"label": label, "seconds": seconds, "waits_ms": [top * (1 + at % 5) for at in range(30)]}
+        for label, top in (("no protection", 400), ("collapse", 10), ("swr", 10.1), ("both", 9.9))
+    ]
+    panels = [{"title": title, "lines": lines, "crowd_s": (5, 20)} for title in ("cold", "expired")]
+    figure = check(written, lambda: waits_over_time.draw(panels))
+    assert [len(axes.lines) for axes in figure.axes] == [2, 2]
+    assert [text.get_text() for text in figure.axes[0].texts] == ["alike: collapse, swr, both"]
+    assert len(figure.legends[0].get_texts()) == 4
+
+
+def cell(at, limit):
+    use = {"generator": 0.6, "links": 0.1, "edge": 0.2, "origin": 0.2, "wiki": 0.6, "database": 0.2, "stolen": 0.05}
+    return {"label": f"page_size_chars {10**at}, get-only", "limit": limit, "cores": 2, "use": use}
+
+
+def test_labels_of_the_other_figures_do_not_touch(written):
+    check(written, lambda: machine_use.draw([cell(at, "generator") for at in range(6)]))
+    seconds = list(range(20))
+    lines = [{"label": f"zipf {at}", "ranks": [1, 10, 100], "ratios": [1, 0.5 + at / 10, 0.1]} for at in range(4)]
+    check(written, lambda: hits_by_rank.draw(lines))
+    panel = {"title": "ttl", "seconds": seconds, "old": [0.2] * 20, "failed": [0.1] * 20, "back_s": 9.0}
+    check(written, lambda: answers_over_time.draw([panel, panel | {"title": "purge"}]))
+    load = {"door": "cached", "seconds": seconds, "cpu": [0.5] * 20, "memory": [1e8] * 20, "sent": [1e6] * 20}
+    check(written, lambda: origin_load.draw([load | {"temperature": [None] * 20}]))
+    named = {"names": ["nginx", "varnish"], "points": [[(1.0, None)], [(2.0, "machine")]]}
+    check(written, lambda: beside_each_other.draw([{"title": "Hit ratio, %"} | named, {"title": "Stale, %"} | named]))
 
 
 def test_tails_can_be_read():

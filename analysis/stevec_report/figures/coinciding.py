@@ -71,8 +71,8 @@ def _merged(group: Sequence[dict[str, Any]], x: str, y: str, count: int) -> Merg
 
 def _label(group: Sequence[dict[str, Any]], count: int) -> str:
     labels = [str(line["label"]) for line in group]
-    if 1 < len(labels) == count:
-        return f"{count} cells, all alike: their mean and their range"
+    if 2 < len(labels) == count:
+        return f"all {count} alike: their mean and their range"
     if len(labels) > NAMES_MAX:
         labels = [*labels[: NAMES_MAX - 1], f"{len(labels) - NAMES_MAX + 1} others"]
     return ",\n".join(labels)

@@ -18,7 +18,7 @@ LOOK = {
     "generator": ("generator", "vermilion", ""),
     "links": ("links", "yellow", "///"),
     "edge": ("edge", "blue", ""),
-    "origin": ("origin", "sky_blue", "..."),
+    "origin": ("origin", "sky_blue", "\\\\\\"),
     "wiki": ("wiki", "green", ""),
     "database": ("database", "orange", "xxx"),
     "lab": ("lab", "purple", ""),
@@ -66,7 +66,7 @@ def draw(bars: Sequence[dict[str, Any]]) -> Figure:
     axes.set_xlim(0, 1.3 * max([most, *left]))
     axes.xaxis.set_major_locator(MaxNLocator(5))
     plot_style.label_numbers(axes.xaxis)
-    axes.set_xlabel("cores in use; at the right what was the limit")
+    axes.set_xlabel("cores in use; at the right the limit")
     plot_style.frame(axes, "x")
     axes.tick_params(axis="y", labelcolor=plot_style.INK)
     plot_style.legend_above(figure, axes, 3)
