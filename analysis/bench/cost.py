@@ -15,15 +15,13 @@ from pathlib import Path
 
 from matplotlib.axes import Axes
 
-from stevec_report.intervals import Interval
-
 ANALYSIS = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ANALYSIS))
 
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter  # noqa: E402
 
 from stevec_report import plot_style  # noqa: E402
-from stevec_report.intervals import geometric_mean  # noqa: E402
+from stevec_report.intervals import Interval, geometric_mean  # noqa: E402
 
 HEIGHT_IN = 6.2
 Points = dict[tuple[str, str], dict[int, Interval]]  # {(axis, operation): {value: cost of a request in µs}}

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-NEAR = 0.06  # of the height of the axis: typical distance of lines that count as alike
+NEAR = 0.06  # of the height of the axis: typical distance of noisy lines that count as alike
 NAMES_MAX = 4  # labels that one line lists
 
 Floats = NDArray[np.float64]
@@ -26,16 +26,17 @@ class Merged:
     count: int
 
 
-def merge(lines: Sequence[dict[str, Any]], x: str, y: str, height: float) -> list[Merged]:
+def merge(lines: Sequence[dict[str, Any]], x: str, y: str, height: float, near: float = NEAR) -> list[Merged]:
     """Return the lines, those that are alike as one.
 
     Args:
         lines: {"label", x, y, …}; x and y of shape (n,), x rising. height: of the axis, in the unit of y.
+        near: the distance up to which lines are alike, as a share of the height.
     """
     groups: list[list[dict[str, Any]]] = []
     for line in lines:
-        near = (group for group in groups if _distance(group[0], line, x, y) <= NEAR * height)
-        group = next(near, None)
+        alike = (group for group in groups if _distance(group[0], line, x, y) <= near * height)
+        group = next(alike, None)
         if group is None:
             groups.append([line])
         else:

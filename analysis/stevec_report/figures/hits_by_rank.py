@@ -9,13 +9,14 @@ from stevec_report import plot_style
 from stevec_report.figures import coinciding
 
 HEIGHT_IN = 3.2
+NEAR = 0.01  # of the height: a little more than a line is wide
 MARKERS = ("o", "D", "s", "^", "v", "P", "X", "*")
 
 
 def draw(lines: Sequence[dict[str, Any]]) -> Figure:
     """Draw the lines: {"label", "ranks", "ratios"}, ratios from 0 to 1."""
     figure, (axes,) = plot_style.new_figure(HEIGHT_IN)
-    for index, line in enumerate(coinciding.merge(lines[: len(plot_style.LINE_COLOURS)], "ranks", "ratios", 1.0)):
+    for index, line in enumerate(coinciding.merge(lines[: len(plot_style.LINE_COLOURS)], "ranks", "ratios", 1.0, NEAR)):
         axes.plot(
             line.x,
             line.mean,

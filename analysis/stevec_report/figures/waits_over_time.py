@@ -58,7 +58,13 @@ def _draw_panel(axes: Axes, panel: dict[str, Any], looks: dict[str, dict[str, An
         axes.plot(line.x, 10**line.mean, **looks[line.first["label"]])
     notes = [f"alike: {line.label.replace(chr(10), ' ')}" for line in merged if line.count > 1]
     axes.annotate(
-        "\n".join(notes), (1, 1), xycoords="axes fraction", ha="right", va="top", fontsize=7.5, color=plot_style.MUTED
+        "\n".join(notes),
+        (1, 1),
+        xycoords="axes fraction",
+        ha="right",
+        va="bottom",
+        fontsize=7.5,
+        color=plot_style.MUTED,
     )
     axes.set_yscale("log")
     axes.yaxis.set_major_locator(LogLocator(numticks=8))
