@@ -137,7 +137,7 @@ def test_the_answer_comes_first_and_everything_is_there(reported_run):
     order += ["Why this verdict", "Table 1.1.", "Figure 1.3.", "Table 1.2."]
     order += [
         "Every cell of the experiment.",
-        "Distribution of response times",
+        "The tails of response times",
         "Prediction beside measurement.",
         "Times at the client and at the door.",
         "Drift check",

@@ -27,7 +27,7 @@ def blocks(analysis: Analysis, strips: Sequence[Strip]) -> list[Block]:
         found.append(
             Figure(
                 "response-times",
-                "Distribution of response times",
+                "The tails of response times",
                 "The tails of response times, by cache status: the share of answered requests (upwards) that took at "
                 "least so long (to the right), all valid trials together. A tenth of the requests lies below p90, a "
                 "hundredth below p99. Both axes are logarithmic. Grey lines are all requests of the other strips.",
