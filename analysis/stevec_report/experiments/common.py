@@ -29,8 +29,8 @@ def blocks(analysis: Analysis, strips: Sequence[Strip]) -> list[Block]:
                 "response-times",
                 "The tails of response times",
                 "The tails of response times, by cache status: the share of answered requests (upwards) that took at "
-                "least so long (to the right), all valid trials together. A tenth of the requests lies below p90, a "
-                "hundredth below p99. Both axes are logarithmic. Grey lines are all requests of the other strips.",
+                "least so long (to the right), all valid trials together. At p90 it is a tenth, at p99 a hundredth. "
+                "Both axes are logarithmic. Grey lines are all requests of the other strips.",
                 lambda: draw_response_times(analysis, strips),
             )
         )
