@@ -44,18 +44,26 @@ class Claim:
 
 
 def test_claim(
-    name: str, measure: str, test: PairedTest, expected: str, what: str, thresholds: Thresholds = DEFAULT
+    name: str,
+    measure: str,
+    test: PairedTest,
+    expected: str,
+    what: str,
+    thresholds: Thresholds = DEFAULT,
+    is_difference: bool = True,
 ) -> Claim:
     """A `Claim` from a `PairedTest` of a measure; `expected` is "below" or "above" the ratio that the test is against.
 
-    A claim against 1 is refuted by equivalence, too. A claim against another ratio, such as "more than twice", needs no
-    margin: where there is no effect, the ratio is clearly on the other side. `what` is the ratio in words.
+    A claim of a difference, which is one against 1, is refuted by equivalence, too. A claim against another ratio, such
+    as "more than twice", needs no margin: where there is no effect, the ratio is clearly on the other side. Nor does
+    one about a limit (`is_difference` false): near a limit is beyond it or not. `what` is the ratio in words.
     """
     if test.ratio is None:
         return Claim(name, f"{what}: {NO_BLOCK}.", None, test, measure=measure)
     centre = test.ratio.centre
     holds = centre < test.against if expected == "below" else centre > test.against
-    no_effect = equivalence_p(test.logs, thresholds.equivalence_ratio) if test.against == 1 else None
+    is_margin_needed = is_difference and test.against == 1
+    no_effect = equivalence_p(test.logs, thresholds.equivalence_ratio) if is_margin_needed else None
     return Claim(name, f"{what}: {describe_test(test)}.", holds, test, measure=measure, no_effect_p=no_effect)
 
 

@@ -13,7 +13,7 @@ from stevec_report.experiments import drift
 from stevec_report.outcomes import MeasuredOutcome
 from stevec_report.verdicts import Evidence
 
-TESTS_MAX = 3  # named on the first page
+TESTS_MAX = 4  # named on the first page
 
 
 @dataclass(frozen=True)

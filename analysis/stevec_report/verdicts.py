@@ -6,14 +6,15 @@ acceptance sampling", Technometrics 24(4), 1982, intersection-union tests), and 
 among themselves. Over the six hypotheses of the study p is corrected by Holm's procedure.
 
 - confirmed: every count holds, every test points the expected way, and p after Holm is below alpha;
-- refuted: a count fails; or a test points the other way with a p, times six (Bonferroni), below alpha; or a claimed
-  difference is shown to be none: the ratio is within the margin of equivalence (TOST), with a p, times six and times
-  the number of the hypothesis' tests, below alpha, while it is not significantly beyond 1;
+- refuted: a count fails; or a test points the other way with a p, times six (Bonferroni) and times half the number of
+  the hypothesis' tests, below alpha; or a claimed difference is shown to be none: the ratio is within the margin of
+  equivalence (TOST), with a p, times six and times the number of those tests, below alpha, while it is not
+  significantly beyond 1;
 - undecided: anything else, with the reason.
 
-One claim is enough to refute. So the p of equivalence is corrected for the number of claims, too; that of the other way
-is two-sided, which covers two claims. No claim is decided by fewer blocks than could confirm it. Limited trials are in
-no test of times (`measures.py`). Where too few others are left, the reason says so, and what to do.
+One claim is enough to refute, so both p are corrected for the number of claims; that of the other way is two-sided,
+which covers two of them. No claim is decided by fewer blocks than could confirm it. Limited trials are in no test of
+times (`measures.py`). Where too few others are left, the reason says so, and what to do.
 """
 
 from collections.abc import Sequence
@@ -112,7 +113,7 @@ def claim_status(claim: Claim, alpha: float = DEFAULT.alpha, factor: int = 1, te
         return "undecided"
     if claim.test is None:
         return "confirmed" if claim.holds else "refuted"
-    if _is_opposite(claim, alpha / factor) or _is_none(claim, alpha, alpha / (factor * tests)):
+    if _is_opposite(claim, _opposite_alpha(alpha / factor, tests)) or _is_none(claim, alpha, alpha / (factor * tests)):
         return "refuted"
     significant = claim.p is not None and claim.p * factor < alpha and not _has_too_few(claim, alpha)
     return "confirmed" if claim.holds and significant else "undecided"
@@ -127,7 +128,7 @@ def _decide(evidence: Evidence, p_holm: float | None) -> Verdict:
 def _result(evidence: Evidence, compared: float | None, factor: int) -> tuple[str, str]:
     alpha = evidence.thresholds.alpha
     for claim in evidence.claims:
-        if _is_opposite(claim, alpha / factor):
+        if _is_opposite(claim, _opposite_alpha(alpha / factor, evidence.tests)):
             return "refuted", f"{claim.name}: the other way."
         if _is_none(claim, alpha, alpha / (factor * evidence.tests)):
             margin = wording.three_digits(evidence.thresholds.equivalence_ratio)
@@ -148,6 +149,11 @@ def _result(evidence: Evidence, compared: float | None, factor: int) -> tuple[st
     if enough and compared is not None and compared < alpha:
         return "confirmed", "all of its claims hold."
     return "undecided", _say_why_open(evidence, factor)
+
+
+def _opposite_alpha(alpha: float, tests: int) -> float:
+    """The level of the other way of one of so many tests: two-sided, so that two tests err as often as one."""
+    return alpha / max(1.0, tests / 2)
 
 
 def _is_opposite(claim: Claim, alpha: float) -> bool:

@@ -105,8 +105,12 @@ def test_e2_hits_are_the_repeats_of_the_plan(tmp_path, analyse_run):
 
 def test_e3_is_confirmed_where_the_source_gives_way(overload_folder, analyse_run):
     evidence = overload.evidence(analyse_run(overload_folder))
-    assert [claim.holds for claim in evidence.claims] == [True, True]
-    assert [(claim.test.n, claim.test.left_out) for claim in evidence.claims] == [(2, 0), (2, 0)]
+    assert [claim.name for claim in evidence.claims if claim.holds] == [
+        "Slower under load",
+        "Degrades more",
+        "Through the cache not",
+    ]
+    assert [(claim.test.n, claim.test.left_out) for claim in evidence.claims] == [(2, 0)] * 4
     assert decide_one(evidence).result == "undecided"  # two blocks
     assert evidence.effect.ratio.centre > 5
 
@@ -119,25 +123,27 @@ def test_e3_gives_one_value_a_block_from_all_its_levels(overload_folder, analyse
         source, cached = (trials[door, level, repetition].stats.wait_ms for door in ("source", "cached"))
         return math.log(source / cached)
 
-    slower, more = (claim.test for claim in evidence.claims)
+    slower, more, past, within = (claim.test for claim in evidence.claims)
     assert slower.logs == pytest.approx([(log_ratio(20, r) + log_ratio(250, r)) / 2 for r in (1, 2)])
     # The upper half of the levels 20 and 250 is 250, and each block has its own ratio without a background.
     assert more.logs == pytest.approx([log_ratio(250, r) - log_ratio(0, r) for r in (1, 2)])
     assert more.against == 2
+    for test, door in ((past, "source"), (within, "cached")):
+        assert test.logs == pytest.approx([math.log(trials[door, 250, r].stats.wait_ms / 4000) for r in (1, 2)])
 
 
 def test_e3_leaves_blocks_with_limited_trials_out(overload_folder, analyse_run):
     folder = find_trial(overload_folder, 2, door="cached", background_vus=0)[1]
     edit_json(folder / "trial.json", lambda t: t["k6"].update(generator_limited=True))
     claims = overload.evidence(analyse_run(overload_folder)).claims
-    assert [(claim.test.n, claim.test.left_out) for claim in claims] == [(2, 0), (1, 1)]
+    assert [(claim.test.n, claim.test.left_out) for claim in claims] == [(2, 0), (1, 1), (2, 0), (2, 0)]
     for repetition in (1, 2):
         folder = find_trial(overload_folder, repetition, door="source", background_vus=250)[1]
         edit_json(folder / "trial.json", lambda t: t["background"]["k6"].update(generator_limited=True))
     analysis = analyse_run(overload_folder)
     claims = overload.evidence(analysis).claims
-    assert [(claim.test.n, claim.test.left_out) for claim in claims] == [(0, 2), (0, 2)]
-    assert [claim.holds for claim in claims] == [None, None]
+    assert [(claim.test.n, claim.test.left_out) for claim in claims] == [(0, 2), (0, 2), (0, 2), (2, 0)]
+    assert [claim.holds for claim in claims] == [None, None, None, True]
     assert overload_curve.mean_at(analysis, "source", 250) is None
     assert overload_curve.mean_at(analysis, "source", 20) > 0
     found = overload_curve.saturation_of(analysis, "source")
@@ -223,7 +229,7 @@ def test_e5_a_little_dearer(tmp_path, analyse_run):
     run = build_run_folder(tmp_path, experiment="write-vs-read-direct", repetitions=6, requests=100)
     verdict = decide_one(write_vs_read.evidence(analyse_run(run)))
     assert verdict.result == "confirmed"
-    assert verdict.evidence.asides[0].holds
+    assert [claim.holds for claim in verdict.evidence.claims] == [True, True]
 
 
 def test_e3_counts_who_was_not_answered_as_having_waited(overload_folder, analyse_run):

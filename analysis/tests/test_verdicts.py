@@ -1,15 +1,18 @@
 """From claims to verdicts: confirmed, refuted or undecided, for one experiment and for six."""
 
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
 
 from stevec_report import claim_table, claims, explain
+from stevec_report.experiments import overload, write_vs_read
 from stevec_report.hypothesis_tests import ALPHA, equivalence, least_p, paired_test
 from stevec_report.run_folder import RunFolderError
 from stevec_report.thresholds import DEFAULT, Thresholds, describe, read
 from stevec_report.verdicts import STUDY_EXPERIMENTS, Claim, Evidence, claim_status, decide_one, decide_study
+from stevec_simulate.made_up import MadeUpTrial, make_up
 
 
 def ratios(values, against=1.0):
@@ -128,6 +131,60 @@ def test_two_equal_blocks_decide_nothing():
 def test_a_claim_of_far_more_is_refuted_where_there_is_no_effect():
     assert above(NEAR, against=2.0).no_effect_p is None
     assert decide_one(evidence(above(NEAR, against=2.0))).why == "Dearer: the other way."
+
+
+@pytest.mark.parametrize(
+    ("ratio", "result", "why"),
+    [
+        (1.16, "confirmed", "all of its claims hold."),
+        (1.64, "refuted", "Only a little: the other way."),
+        (0.8, "refuted", "Dearer: the other way."),
+        (1.0, "refuted", "Dearer: no difference, as the ratio is within 1/1.10 to 1.10."),
+        (1.25, "undecided", None),
+    ],
+)
+def test_a_little_longer_is_neither_as_long_nor_far_longer(ratio, result, why):
+    trials = [
+        MadeUpTrial(block, "source", {}, {"edit_ratio": edits}, ms * (1 + (block % 3 - 1) / 100 * edits))
+        for block in range(1, 10)
+        for edits, ms in ((1, 100 * ratio), (0, 100))
+    ]
+    evidence = write_vs_read.evidence(make_up("write-vs-read-direct", trials))
+    assert [claim.name for claim in evidence.claims] == ["Dearer", "Only a little"]
+    verdict = decide_study({"write-vs-read-direct": evidence})["write-vs-read-direct"]
+    assert (verdict.result, why or verdict.why) == (result, verdict.why)
+
+
+def overload_of(source_ms, cached_ms):
+    """The verdict on E3 of made-up blocks; the times are those without a background and beside 100 and 250 readers."""
+    trials = [
+        MadeUpTrial(block, door, {}, {"door": door, "background_vus": load}, ms[at] * (1 + (block % 3 - 1) / 100))
+        for block, (door, ms) in product(range(1, 10), (("source", source_ms), ("cached", cached_ms)))
+        for at, load in enumerate((0, 100, 250))
+    ]
+    return decide_study({"overload": overload.evidence(make_up("overload", trials))})["overload"]
+
+
+@pytest.mark.parametrize(
+    ("source_ms", "cached_ms", "result", "why"),
+    [
+        ((300, 1500, 4600), (300, 310, 380), "confirmed", "all of its claims hold."),
+        ((300, 1500, 3000), (300, 310, 380), "refuted", "Past what a user tolerates: the other way."),
+        ((300, 9000, 40_000), (300, 1500, 5000), "refuted", "Through the cache not: the other way."),
+        ((300, 1500, 3980), (300, 310, 380), "undecided", None),  # near the limit is not beyond it, nor clearly within
+    ],
+)
+def test_overload_is_about_what_a_user_tolerates(source_ms, cached_ms, result, why):
+    verdict = overload_of(source_ms, cached_ms)
+    assert len(verdict.evidence.claims) == 4
+    assert (verdict.result, why or verdict.why) == (result, verdict.why)
+
+
+def test_more_claims_refute_no_more_often_by_chance():
+    slightly = ratios([1 / value for value in CLEAR[:7]])  # p is 1/64, below 0.05 and above 0.05 times 2 ÷ 8
+    claim = claims.test_claim("One", "mean_ms", slightly, "above", "a ÷ b")
+    assert decide_one(evidence(claim)).result == claim_status(claim, tests=2) == "refuted"
+    assert decide_one(evidence(claim, *[above(CLEAR)] * 7)).result == claim_status(claim, tests=8) == "undecided"
 
 
 @pytest.mark.parametrize("against", [1.0, 1.25])
