@@ -86,6 +86,8 @@ describe('a study in blocks', () => {
     assert.deepEqual(repetitions(), [[1, 1, 2, 2], [1, 1, 2, 2]])
     assert.deepEqual(sample.blocks.map((/** @type {any} */ { block, conditions, trials, invalid_trials: invalid }) =>
       [block, conditions, trials, invalid]), [[1, [0], 4, 0], [2, [0], 4, 0]])
+    // Each block has a stack of its own.
+    assert.equal(said.text.match(/^starting mongod/gm)?.length, 2, said.text)
     const [first, second] = sample.blocks
     assert.ok(first.finished_at <= second.started_at, 'the study is repetition-major')
     assert.equal(sample.is_sample, false)
@@ -151,7 +153,7 @@ describe('a study that would be no sample', () => {
     for (const reason of [
       /it lacks read-hot, overload, overload-open, at-once, mixed-write, write-vs-read-cached: leave out --only/,
       /the profile none has no values fitted on this machine: run `stevec calibrate`/,
-      /with 7 repetitions the verdict on E5 stays undecided, whatever comes; it takes 8: give more --repetitions/
+      /with 7 repetitions no test can decide E5, whatever comes: it takes 8; give more --repetitions/
     ]) assert.match(stderr, reason)
     assert.equal(existsSync(sandbox.results), false)
     for (const args of [['study', '--blocks', '2'], ['read-hot', '--preset', 'sample', '--blocks', '2']]) {
@@ -196,20 +198,25 @@ describe('a study that would be no sample', () => {
 })
 
 describe('the repetitions of an experiment of the study', () => {
+  const inStudy = { inStudy: true }
+  const alone = { inStudy: false }
+
   test('can decide its hypothesis if the least p of a sign-flip test passes Holm\'s correction over six', () => {
     const study = (/** @type {import('../src/lab/definition.js').Preset} */ preset) =>
       STUDY.map((name) => loadDefinition(name, preset))
-    assert.deepEqual(undecidable(study('sample')), [])
-    assert.deepEqual(undecidable(study('quick')), [
-      'with 2 repetitions the verdict on E3 stays undecided, whatever comes; it takes 8',
-      'with 2 repetitions the verdict on E4 stays undecided, whatever comes; it takes 8'
+    assert.deepEqual(undecidable(study('sample'), inStudy), [])
+    assert.deepEqual(undecidable(study('quick'), inStudy), [
+      'with 2 repetitions no test can decide E3, whatever comes: it takes 8',
+      'with 2 repetitions no test can decide E4, whatever comes: it takes 8'
     ])
     const hot = loadDefinition('read-hot', 'quick', { repetitions: 7 })
-    assert.deepEqual([leastRepetitions(hot), isDecidable(hot)], [8, false])
-    assert.equal(isDecidable({ ...hot, thresholds: { alpha: 0.1 } }), true)
-    assert.equal(leastRepetitions(loadDefinition('read-sparse', 'quick')), 6)
+    assert.deepEqual([leastRepetitions(hot, inStudy), isDecidable(hot, inStudy)], [8, false])
+    assert.deepEqual([leastRepetitions(hot, alone), isDecidable(hot, alone)], [6, true])
+    assert.equal(isDecidable({ ...hot, thresholds: { alpha: 0.1 } }, inStudy), true)
+    assert.equal(leastRepetitions(loadDefinition('read-sparse', 'quick'), inStudy), 6)
     assert.deepEqual(
-      ['at-once', 'policy', 'read-sparse'].map((name) => isDecidable(loadDefinition(name, 'quick'))), [null, null, true]
+      ['at-once', 'policy', 'read-sparse'].map((name) => isDecidable(loadDefinition(name, 'quick'), inStudy)),
+      [null, null, true]
     )
   })
 })

@@ -61,7 +61,7 @@ describe('an experiment', () => {
     const levels = (/** @type {string} */ name, /** @type {string} */ factor) =>
       loadDefinition(name, 'sample').factors[factor]
     assert.deepEqual(levels('overload', 'background_vus'), [0, 10, 40, 100, 250])
-    assert.deepEqual(levels('overload-open', 'rate_per_s'), [30, 60, 120, 250])
+    assert.deepEqual(levels('overload-open', 'rate_per_s'), [30, 60, 250])
   })
 
   test('of the study names what of the preset full the study does not state, by setting or factor', () => {

@@ -153,7 +153,8 @@ Examples:
 async function measure (job, context) {
   const { config, values, progress } = context
   await refuseDisks(job, config)
-  for (const sentence of undecidable(job.runs.map(({ definition }) => definition))) progress.note(sentence)
+  const definitions = job.runs.map(({ definition }) => definition)
+  for (const sentence of undecidable(definitions, { inStudy: definitions.length > 1 })) progress.note(sentence)
   const outcome = job.target === null
     ? await withLabFolder(config.stateDirectory, () => runOnSite(job, context))
     : await runOnSite(job, context)

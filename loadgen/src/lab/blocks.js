@@ -2,8 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { readManifest } from './manifest.js'
 
-/** Of a block's trials: if more were disturbed, the study is no sample. */
-export const DISTURBED_SHARE_MAX = 0.1
+/** Of a block's trials: if more were disturbed, or limited by the instrument, the study is no sample. */
+export const DOUBTFUL_SHARE_MAX = 0.1
 /** Limits that make a trial show what the instrument can do. */
 const LIMITED_BY = ['generator', 'links', 'machine']
 
@@ -83,9 +83,14 @@ function withVerdict (sample) {
   const { blocks, blocks_planned: planned } = sample
   const reasons = [
     ...blocks.length < planned ? [`${blocks.length} of ${planned} blocks are measured`] : [],
-    ...blocks.flatMap(({ block, trials, disturbed_trials: disturbed, invalid_trials: invalid }) => [
-      ...disturbed > DISTURBED_SHARE_MAX * trials
+    ...blocks.flatMap(({
+      block, trials, disturbed_trials: disturbed, limited_trials: limited, invalid_trials: invalid
+    }) => [
+      ...disturbed > DOUBTFUL_SHARE_MAX * trials
         ? [`other processes disturbed ${disturbed} of the ${trials} trials of block ${block}`]
+        : [],
+      ...limited > DOUBTFUL_SHARE_MAX * trials
+        ? [`generator, links or machine limited ${limited} of the ${trials} trials of block ${block}`]
         : [],
       ...invalid > 0 ? [`${invalid} of the ${trials} trials of block ${block} are invalid`] : []
     ])

@@ -81,12 +81,14 @@ export function createLabStack ({ directory, database, ports, origin, profile, l
   const fits = (settings, isFull) => running !== null && !isFull &&
     running.state.processes.every(isAlive) && isDeepStrictEqual(running.cache, cacheOf(settings))
 
+  async function renew () {
+    await stop()
+    await database?.drop()
+  }
+
   /** @param {Settings} settings */
   async function startNew (settings) {
-    if (running !== null) {
-      await stop()
-      await database?.drop()
-    }
+    if (running !== null) await renew()
     const [caching, cache] = [cachingFor(settings), cacheOf(settings)]
     const state = await startStack({ ...fixed, ...stackOptions(caching, cache) })
     running = { state, caching, cache, engagedDelayMs: null }
@@ -97,6 +99,7 @@ export function createLabStack ({ directory, database, ports, origin, profile, l
     isRunning: () => running !== null,
     state: () => current().state,
     stop,
+    renew,
     disengage,
 
     /**

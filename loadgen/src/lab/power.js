@@ -11,13 +11,14 @@ const T_TESTED = ['read-sparse']
 
 /**
  * @param {Definition} definition
- * @returns {number | null} repetitions from which on p can pass Holm's correction: the least p of a two-sided sign-flip
- *   test over n values is 2^(1−n). null: of no hypothesis with such a test
+ * @param {{inStudy: boolean}} options  whether p is corrected for the study's hypotheses
+ * @returns {number | null} repetitions from which on p can pass Holm's correction, whatever the other hypotheses' p.
+ *   The least p of a two-sided sign-flip test over n values is 2^(1−n). null: of no hypothesis with such a test
  */
-export function leastRepetitions ({ name, thresholds = {} }) {
+export function leastRepetitions ({ name, thresholds = {} }, { inStudy }) {
   if (![...SIGN_FLIPPED, ...T_TESTED].includes(name)) return null
   const { alpha = ALPHA, hypotheses = HYPOTHESES } = thresholds
-  const corrected = T_TESTED.includes(name) ? 1 : hypotheses
+  const corrected = inStudy && !T_TESTED.includes(name) ? hypotheses : 1
   let repetitions = 1
   while (2 ** (1 - repetitions) * corrected >= alpha) repetitions += 1
   return repetitions
@@ -25,18 +26,20 @@ export function leastRepetitions ({ name, thresholds = {} }) {
 
 /**
  * @param {Definition} definition
- * @returns {boolean | null} whether the verdict on its hypothesis can be other than undecided; null: it has none
+ * @param {{inStudy: boolean}} options
+ * @returns {boolean | null} whether a test can decide its hypothesis; null: it has none
  */
-export function isDecidable (definition) {
-  const least = leastRepetitions(definition)
+export function isDecidable (definition, options) {
+  const least = leastRepetitions(definition, options)
   return least === null ? null : definition.repetitions >= least
 }
 
 /**
  * @param {Definition[]} definitions
- * @returns {string[]} a sentence on each whose verdict stays undecided
+ * @param {{inStudy: boolean}} options
+ * @returns {string[]} a sentence on each of whose hypotheses no test can decide
  */
-export const undecidable = (definitions) => definitions
-  .filter((definition) => isDecidable(definition) === false)
-  .map((definition) => `with ${definition.repetitions} repetition${definition.repetitions === 1 ? '' : 's'} the verdict ` +
-    `on ${definition.id} stays undecided, whatever comes; it takes ${leastRepetitions(definition)}`)
+export const undecidable = (definitions, options) => definitions
+  .filter((definition) => isDecidable(definition, options) === false)
+  .map((definition) => `with ${definition.repetitions} repetition${definition.repetitions === 1 ? '' : 's'} no test ` +
+    `can decide ${definition.id}, whatever comes: it takes ${leastRepetitions(definition, options)}`)

@@ -108,6 +108,7 @@ const identityOf = ({ definition, preset, seed, profile, site }, planHash) => ({
  */
 async function newManifest ({ definition, directory, preset, seed, command, profile, site }, { trials, plans, hash }) {
   const host = hostFacts()
+  const decidable = isDecidable(definition, { inStudy: false })
   // The folder is created only once the site is up: a run that cannot start leaves none.
   const { config_hashes: configHashes, doors } = await site.start(trials[0].settings)
   createRunDirectory(directory)
@@ -133,7 +134,7 @@ async function newManifest ({ definition, directory, preset, seed, command, prof
     config_hashes: configHashes,
     doors,
     links: site.links,
-    ...isDecidable(definition) !== null && { decidable: isDecidable(definition) },
+    ...decidable !== null && { decidable },
     ...site.facts
   }
 }

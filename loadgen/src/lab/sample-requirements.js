@@ -58,7 +58,7 @@ export function reasonsOfSettings ({ definitions, profile, target }) {
         'profile with --profile banana-pi'],
     // What is not calibrated is said above.
     ...profile.missing.filter((sentence) => profile.calibration !== null || !sentence.startsWith('not calibrated')),
-    ...undecidable(definitions).map((sentence) => `${sentence}: give more --repetitions, or none`)
+    ...undecidable(definitions, { inStudy: true }).map((sentence) => `${sentence}; give more --repetitions, or none`)
   ]
 }
 

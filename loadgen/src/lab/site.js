@@ -112,6 +112,13 @@ function createStackSite ({ directory, wikiUrl, mongodbUri, processes, origin, p
   return {
     // Any new stack can continue a run.
     identity: {},
+
+    async renew () {
+      if (!stack.isRunning()) return
+      await stack.renew()
+      preparation.forget('stack')
+    },
+
     facts: { target: null, origin: origin.facts },
     logs,
     // The emulated edge is a single point of presence.
@@ -158,13 +165,7 @@ function createStackSite ({ directory, wikiUrl, mongodbUri, processes, origin, p
       })
     },
 
-    async causeFault (fault, { generators, hasResponse }) {
-      const onKill = () => {
-        const pid = origin.nginxPid()
-        if (pid !== null) generators.disregard(pid)
-      }
-      return causeFault({ fault, origin, door: stack.state().doors.source, signal, hasResponse, onKill })
-    },
+    causeFault: faultsOf({ origin, stack, signal }),
 
     readCounter: () => readCounter(wikiUrl),
 
@@ -173,6 +174,18 @@ function createStackSite ({ directory, wikiUrl, mongodbUri, processes, origin, p
 
     ended: preparation.ended
   }
+}
+
+/**
+ * @param {Pick<Parameters<typeof createStackSite>[0], 'origin' | 'stack' | 'signal'>} parts
+ * @returns {Site['causeFault']}
+ */
+const faultsOf = ({ origin, stack, signal }) => async (fault, { generators, hasResponse }) => {
+  const onKill = () => {
+    const pid = origin.nginxPid()
+    if (pid !== null) generators.disregard(pid)
+  }
+  return causeFault({ fault, origin, door: stack.state().doors.source, signal, hasResponse, onKill })
 }
 
 /** @typedef {Record<import('../stack/doors.js').DoorName, import('../stack/doors.js').Door>} Doors */
@@ -191,6 +204,8 @@ function createStackSite ({ directory, wikiUrl, mongodbUri, processes, origin, p
  * @property {boolean} hasPops  whether responses name one of several points of presence
  * @property {(settings: import('./definition.js').Settings) =>
  *   Promise<{doors: Doors, config_hashes: Record<string, string>}>} start  for a trial with these settings
+ * @property {() => Promise<void>} [renew]  the next start begins with new processes and an empty database; absent where
+ *   the wiki is somebody else's
  * @property {(settings: import('./definition.js').Settings) =>
  *   Promise<{doors: Doors, warmUp: import('./warm-up.js').WarmUp | null}>} prepare  brings the site into the state that
  *   such a trial begins with: pages at their sizes, a warm wiki. `warmUp`: null if it needs none

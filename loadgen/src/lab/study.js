@@ -135,7 +135,11 @@ async function runBlocks ({ directory, definitions, inBlocks, site, progress }, 
   const last = Math.min(manifest.sample.blocks_planned, first - 1 + (inBlocks.most ?? Infinity))
   let totals = sumOf([])
   for (let block = first; block <= last; block++) {
-    if (block > first) await inBlocks.admit(site.processes)
+    if (block > first) {
+      await inBlocks.admit(site.processes)
+      // What a stack does to one door alone would be in all blocks otherwise, and pass for that door's time.
+      await site.renew?.()
+    }
     totals = await runAll(block)
     manifest.sample = withNextBlock(manifest.sample, runDirectories)
     writeManifest(directory, manifest)
@@ -168,7 +172,7 @@ const newManifest = ({ definitions, repetitions, preset, seed, command, profile,
   git: gitState(),
   versions: versions(),
   host: hostFacts(),
-  decidable: definitions.every((definition) => isDecidable(definition) !== false),
+  decidable: definitions.every((definition) => isDecidable(definition, { inStudy: true }) !== false),
   ...inBlocks !== undefined && { sample: newSample(Math.max(...definitions.map((each) => each.repetitions))) },
   ...site.identity,
   runs: definitions.map(({ id, name }) => ({
