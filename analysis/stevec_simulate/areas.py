@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from stevec_simulate import comparisons, intervals, knees, staleness, verdicts
+from stevec_simulate import comparisons, expectations, gates, intervals, knees, staleness, verdicts
 from stevec_simulate.noise import Noise
 from stevec_simulate.rate import Line
 
@@ -20,10 +20,13 @@ NOISES = (
 )
 AREAS: dict[str, Callable[[Sequence[Noise], int, np.random.Generator], Iterator[Line]]] = {
     "verdicts": verdicts.lines,
+    "expectations": expectations.lines,
     "comparisons": comparisons.lines,
     "intervals": intervals.lines,
     "staleness": staleness.lines,
     "knees": knees.lines,
+    "gates": gates.lines,
+    "one-stack": verdicts.on_one_stack,
 }
 
 

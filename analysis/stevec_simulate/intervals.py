@@ -1,8 +1,9 @@
-"""How often the intervals of one run cover what is true of that run, and how wide they are."""
+"""How often the intervals of one run cover the truth, and how wide they are."""
 
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 
@@ -10,7 +11,7 @@ from stevec_report.dependence import run_dependence
 from stevec_report.experiments.read_hot import door_test
 from stevec_report.intervals import Interval
 from stevec_report.outcomes import MeasuredOutcome
-from stevec_simulate.made_up import MadeUpTrial, in_random_order, make_up
+from stevec_simulate.made_up import MadeUpTrial, make_up, measure
 from stevec_simulate.noise import Noise
 from stevec_simulate.rate import Line, coverage
 
@@ -21,18 +22,12 @@ Z = 1.959964  # of an oracle, who knows the standard deviation
 
 def lines(noises: Sequence[Noise], simulations: int, rng: np.random.Generator) -> Iterator[Line]:
     """Coverage of a cell's mean, and of the ratio of two doors, under each of the `noises`."""
-    for noise in noises:
-        found = [_simulate(noise, rng) for _ in range(simulations)]
-        for what, name in (("mean of a door", "mean"), ("ratio of two doors", "ratio")):
-            own = [one[name] for one in found]
-            yield coverage(
-                "intervals",
-                f"{what}, {BLOCKS} blocks",
-                str(noise),
-                [one.covers for one in own],
-                [one.width for one in own],
-                float(np.median([one.oracle_width for one in own])),
-            )
+    found = [(noise, [_simulate(noise, rng) for _ in range(simulations)]) for noise in noises]
+    for (what, name), (noise, seen) in product((("mean of a door", "mean"), ("ratio of two doors", "ratio")), found):
+        own = [one[name] for one in seen]
+        oracle = float(np.median([one.oracle_width for one in own]))
+        covered, widths = [one.covers for one in own], [one.width for one in own]
+        yield coverage("intervals", f"{what}, {BLOCKS} blocks", str(noise), covered, widths, oracle)
 
 
 @dataclass(frozen=True)
@@ -46,21 +41,24 @@ class _Seen:
 
 def _simulate(noise: Noise, rng: np.random.Generator) -> dict[str, _Seen]:
     """The interval of a mean and that of a ratio in one simulated run."""
-    level = float(noise.runs(rng, 1)[0])
     blocks = [
         [MadeUpTrial(repetition, door, {"door": door}, {"door": door}, ms) for door, ms in MEANS_MS.items()]
         for repetition in range(1, BLOCKS + 1)
     ]
-    trials = in_random_order(blocks, rng)
-    deviations = level + noise.trials(rng, len(trials))
-    analysis = make_up("read-hot", [trial.scaled(math.exp(by)) for trial, by in zip(trials, deviations, strict=True)])
+    analysis = make_up("read-hot", measure(blocks, noise, rng))
     cached, source = (analysis.select(door=door) for door in ("cached", "source"))
     mean = run_dependence(analysis).mean("mean_ms", cached)
     ratio = door_test(analysis, "cached", "source").ratio
-    truth_ms, at = MEANS_MS["cached"] * math.exp(level), [_positions(own) for own in (cached, source)]
+    at = [_positions(own) for own in (cached, source)]
+    # Each block has a level of its own in each cell.
+    level_sd = noise.between_runs * noise.trial_sd / math.sqrt(BLOCKS)
     return {
-        "mean": _see(mean, truth_ms, noise.mean_sd(at[0])),
-        "ratio": _see(ratio, MEANS_MS["cached"] / MEANS_MS["source"], noise.difference_sd(*at)),
+        "mean": _see(mean, MEANS_MS["cached"], math.hypot(noise.mean_sd(at[0]), level_sd)),
+        "ratio": _see(
+            ratio,
+            MEANS_MS["cached"] / MEANS_MS["source"],
+            math.hypot(noise.difference_sd(*at), math.sqrt(2) * level_sd),
+        ),
     }
 
 

@@ -4,6 +4,7 @@ Nothing is read from a file, so thousands can be judged in a minute. What the fi
 tested elsewhere (tests/test_samples.py, tests/test_sample_run.py).
 """
 
+import math
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import numpy as np
 
 from stevec_report.analysis import Analysis
 from stevec_report.law import LawCheck
@@ -20,6 +22,7 @@ from stevec_report.run_folder import Door, Run
 from stevec_report.samples import Samples
 from stevec_report.trial_record import TrialRecord
 from stevec_report.trial_stats import PERCENTILES, TrialStats
+from stevec_simulate.noise import Noise
 
 BEGINNING = datetime(2026, 1, 1, tzinfo=UTC)
 TRIAL_S = 10
@@ -28,7 +31,10 @@ DOORS = {"source": False, "nocache": False, "local": True, "cached": True}  # {d
 
 @dataclass(frozen=True)
 class MadeUpTrial:
-    """One trial: its cell, its settings, and what was measured. Times are in ms, counts are requests."""
+    """One trial: its cell, its settings, and what was measured. Times are in ms, counts are requests.
+
+    With `expected_reads` the reads at the origin are drawn around it, and a cache serves the others (`disturbed`).
+    """
 
     repetition: int
     door: str
@@ -39,17 +45,21 @@ class MadeUpTrial:
     writes: int = 0
     origin_reads: int = 0
     served: int = 0
+    expected_reads: float | None = None
 
-    def scaled(self, factor: float) -> "MadeUpTrial":
-        """The trial with `factor` times its mean."""
-        return replace(self, mean_ms=factor * self.mean_ms)
+    def disturbed(self, deviation: float, rng: np.random.Generator) -> "MadeUpTrial":
+        """The trial with exp(`deviation`) times its mean, and as many expected reads, which are Poisson."""
+        factor = math.exp(deviation)
+        if self.expected_reads is None:
+            return replace(self, mean_ms=factor * self.mean_ms)
+        reads = min(int(rng.poisson(factor * self.expected_reads)), self.requests - self.writes)
+        served = self.requests - self.writes - reads
+        return replace(self, mean_ms=factor * self.mean_ms, origin_reads=reads, served=served)
 
 
-def make_up(name: str, trials: Sequence[MadeUpTrial], thresholds: Mapping[str, float] | None = None) -> Analysis:
+def make_up(name: str, trials: Sequence[MadeUpTrial], expectations: Sequence[Mapping[str, Any]] = ()) -> Analysis:
     """The `Analysis` of a run of the experiment `name` with these valid `trials`, in their order of time."""
-    experiment: dict[str, Any] = {"name": name, "id": name, "settings": {}, "factors": {}}
-    if thresholds is not None:
-        experiment["thresholds"] = dict(thresholds)
+    experiment = {"name": name, "id": name, "settings": {}, "factors": {}, "expectations": list(expectations)}
     manifest = {"experiment": experiment, "kind": "run", "status": "complete"}
     doors = {t.door: Door(t.door, f"http://{t.door}.invalid/", DOORS[t.door]) for t in trials}
     run = Run(Path("made-up"), manifest, experiment, doors, {}, [], [])
@@ -58,9 +68,22 @@ def make_up(name: str, trials: Sequence[MadeUpTrial], thresholds: Mapping[str, f
     return Analysis(run, _NO_SAMPLES, LawCheck(len(numbers), numbers, {}, ()), list(outcomes))
 
 
-def in_random_order(blocks: Iterable[Sequence[MadeUpTrial]], rng: Any) -> list[MadeUpTrial]:
-    """The trials of all blocks, those of a block in a random order, as the lab runs them."""
-    return [block[at] for block in blocks for at in rng.permutation(len(block))]
+def measure(
+    blocks: Iterable[Sequence[MadeUpTrial]], noise: Noise, rng: np.random.Generator, is_one_stack: bool = False
+) -> list[MadeUpTrial]:
+    """The trials of all blocks with `noise`, those of a block in a random order, as the lab runs them.
+
+    The lab starts the stack anew for each block of a sample. So a cell has a level of its own in each block, or one in
+    all blocks with `is_one_stack`.
+    """
+    trials = [block[at] for block in blocks for at in rng.permutation(len(block))]
+    stacks = [(0 if is_one_stack else trial.repetition, *sorted(trial.cell.items())) for trial in trials]
+    known = dict.fromkeys(stacks)
+    levels = dict(zip(known, noise.runs(rng, len(known)), strict=True))
+    return [
+        trial.disturbed(levels[stack] + own, rng)
+        for trial, stack, own in zip(trials, stacks, noise.trials(rng, len(trials)), strict=True)
+    ]
 
 
 def _outcome(number: int, trial: MadeUpTrial) -> MeasuredOutcome:

@@ -15,7 +15,7 @@ WIDTH = 1.5  # times the width of the interval of an oracle, who knows the model
 class Line:
     """`hits` of `n` simulations did what `what` says, under this `noise`.
 
-    The rate has to be at most `most`, or at least `least`.
+    The rate has to be at most `most`, or at least `least`; without both it is shown and not judged.
 
     `width` is the median width of the intervals ÷ that of an oracle that knows the model, None where it makes no sense;
     it has to be at most `width_most`.
@@ -30,6 +30,11 @@ class Line:
     least: float | None = None
     width: float | None = None
     width_most: float | None = None
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether the rate has to be anything."""
+        return self.most is not None or self.least is not None
 
     @property
     def rate(self) -> float:
@@ -56,7 +61,7 @@ class Line:
         words = [f"≤ {100 * self.most:g} %"] if self.most is not None else []
         words += [f"≥ {100 * self.least:g} %"] if self.least is not None else []
         words += [f"width ≤ {self.width_most:g}"] if self.width_most is not None else []
-        return ", ".join(words) or "–"
+        return ", ".join(words) or "shown, not judged"
 
 
 def coverage(area: str, what: str, noise: str, covered: Sequence[bool], widths: Sequence[float], oracle: float) -> Line:

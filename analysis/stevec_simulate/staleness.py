@@ -18,7 +18,7 @@ from stevec_simulate.rate import COVERAGE, WIDTH, Line
 PAGES, DURATION_US = 20, 20_000_000
 EDITS_PER_PAGE = 4
 TRIALS = 3
-POOL = 1500  # simulated trials of a case; those of a simulated cell are drawn from them
+POOL_MIN, POOL_MAX = 300, 1500  # simulated trials of a case; those of a simulated cell are drawn from them
 CLUSTERS_FOR_WIDTH = 10  # with fewer stale edits an interval is exact, and no oracle's is normal
 Delays = Callable[[np.random.Generator, int], np.ndarray]  # (generator, edits) → seconds until the purge, (edits,)
 
@@ -35,10 +35,11 @@ class Case:
 def lines(_: Sequence[Noise], simulations: int, rng: np.random.Generator) -> Iterator[Line]:
     """Coverage of the stale ratio of three trials, for each of `CASES`."""
     for case in CASES:
-        pool = [_trial(rng, case) for _ in range(POOL)]
+        size = min(max(POOL_MIN, 3 * simulations), POOL_MAX)
+        pool = [_trial(rng, case) for _ in range(size)]
         ratios = np.array([one.stale / one.judged for one in pool])
         truth = sum(one.stale for one in pool) / sum(one.judged for one in pool)
-        cells = [[pool[at] for at in rng.integers(0, POOL, TRIALS)] for _ in range(simulations)]
+        cells = [[pool[at] for at in rng.integers(0, size, TRIALS)] for _ in range(simulations)]
         found = [stale_interval(cell) for cell in cells]
         covered = sum((one.low or 0) <= truth <= (one.high or 0) for one in found)
         width = None
