@@ -21,7 +21,7 @@ from scipy.special import stdtrit
 from stevec_report import limits
 from stevec_report.analysis import Analysis
 from stevec_report.intervals import LEVEL, Interval
-from stevec_report.measures import MEASURES
+from stevec_report.measures import MEASURES, Point, points
 from stevec_report.outcomes import CellKey, MeasuredOutcome
 
 RHO_MAX = 0.95
@@ -30,6 +30,9 @@ FREE_MIN = 10  # residual degrees of freedom; below, it would be a guess, and 0 
 TRIALS_MAX = 400  # the first ones of a longer run; the work grows with the cube
 TIE = 1e-9  # residuals that are rounding only have no correlation
 FAR = 1e6  # between trials under different conditions, in trials
+
+
+Shown = tuple[list[Point], Interval | None]  # the points of a cell's trials, and their mean
 
 
 @dataclass(frozen=True)
@@ -53,11 +56,24 @@ class Dependence:
         None without a value.
         """
         values = {o.number: MEASURES[measure].of(o) for o in limits.believed(trials)}
-        known = {number: value for number, value in values.items() if value is not None and value > 0}
-        if not known:
+        return self.geometric({number: value for number, value in values.items() if value is not None and value > 0})
+
+    def geometric(self, values: Mapping[int, float]) -> Interval | None:
+        """Geometric mean of {number of a trial: positive value}, the trials of one cell; None without any."""
+        logs = {number: math.log(value) for number, value in values.items()}
+        found = self.arithmetic(logs)
+        return found.map(math.exp) if found else None
+
+    def arithmetic(self, values: Mapping[int, float]) -> Interval | None:
+        """Arithmetic mean of {number of a trial: value}, the trials of one cell; None without any."""
+        if not values:
             return None
-        positions = [self.positions[number] for number in known]
-        return mean_interval(np.log(list(known.values())), positions, self.rho or 0.0).map(math.exp)
+        positions = [self.positions[number] for number in values]
+        return mean_interval(list(values.values()), positions, self.rho or 0.0)
+
+    def shown(self, measure: str, trials: Sequence[MeasuredOutcome]) -> Shown:
+        """What a figure draws of a cell: its points, and the mean as `mean`, which tables show."""
+        return points(measure, trials), self.mean(measure, trials)
 
 
 def run_dependence(analysis: Analysis) -> Dependence:

@@ -10,33 +10,43 @@ from stevec_report.json_fields import get_texts
 from stevec_report.verdicts import Evidence, Verdict
 
 NEAR = 1.2  # "within 20 %"
+Words = dict[bool | None, str]
 
 
 def compare(evidence: Evidence) -> tuple[bool | None, str]:
-    """Return (whether our result has the study's direction, one sentence); (None, sentence) without a comparison."""
+    """Return (whether our interval is on the study's side of 1, or within the margin; one sentence).
+
+    None: the interval reaches to both sides, or there is none, or nothing to compare with.
+    """
     ours, study = evidence.effect, evidence.study_effect
     if ours is None or ours.ratio is None or study is None:
         return None, "There is nothing to compare with the study's value."
-    centre = ours.ratio.centre
     if evidence.margin:
-        bound = math.log(evidence.margin)
-        same = abs(math.log(centre)) < bound
-        pointing = "within the margin around 1, as in the study" if same else "outside the margin around 1"
+        same = ours.ratio.is_within(1 / evidence.margin, evidence.margin)
+        words: Words = {
+            True: "within the margin around 1, as in the study",
+            False: "outside the margin around 1",
+            None: "open: the interval is not wholly within the margin around 1, nor outside",
+        }
     else:
-        same = (centre > 1) == (study > 1)
-        pointing = "in the same direction" if same else "in the other direction"
-    off = wording.signed_percent(centre / study)
+        same = ours.ratio.is_within(*((1, math.inf) if study > 1 else (0, 1)))
+        words = {
+            True: "in the same direction",
+            False: "in the other direction",
+            None: "open: there is no interval on one side of 1",
+        }
+    off = wording.signed_percent(ours.ratio.centre / study)
     return same, (
         f"{evidence.effect_name}: {wording.interval_text(ours.ratio)} here and {wording.three_digits(study)} in the "
-        f"study. That is {pointing}; the size differs by {off}."
+        f"study. That is {words[same]}; the size differs by {off}."
     )
 
 
 def agrees(evidence: Evidence, verdict: Verdict) -> bool:
-    """Whether no explanation is needed: confirmed, the study's direction, and within 20 % of its effect."""
+    """Whether no explanation is needed: confirmed, not against the study, and within 20 % of its effect."""
     same, _ = compare(evidence)
     ours, study = evidence.effect, evidence.study_effect
-    if verdict.result != "confirmed" or not same or ours is None or ours.ratio is None or study is None:
+    if verdict.result != "confirmed" or same is False or ours is None or ours.ratio is None or study is None:
         return False
     return 1 / NEAR <= ours.ratio.centre / study <= NEAR
 

@@ -9,9 +9,8 @@ results", CACM 29(3), 1986).
 """
 
 import math
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -38,6 +37,14 @@ class Interval:
         """The interval with `transform`, a rising function, applied to centre and bounds."""
         low, high = (None if bound is None else transform(bound) for bound in (self.low, self.high))
         return Interval(transform(self.centre), low, high, self.n)
+
+    def is_within(self, low: float, high: float) -> bool | None:
+        """True if it is wholly between `low` and `high`, False if wholly outside, None if neither, or n is 1."""
+        if self.low is None or self.high is None:
+            return None
+        if low < self.low and self.high < high:
+            return True
+        return False if self.high < low or self.low > high else None
 
     def in_percent(self) -> "Interval":
         """The interval of a share (0 to 1) in per cent."""
@@ -87,27 +94,6 @@ def geometric_mean(values: ArrayLike, level: float = LEVEL) -> Interval:
 def geometric_centre(values: Collection[float]) -> float | None:
     """Geometric mean of the positive `values`, without an interval; None without any."""
     return geometric_mean(list(values)).centre if values else None
-
-
-def paired_ratio(
-    numerators: Mapping[Any, float], denominators: Mapping[Any, float], level: float = LEVEL
-) -> Interval | None:
-    """Ratio of two doors, paired by repetition: geometric mean of the ratios, with its t interval.
-
-    Trials of one repetition follow the same plan close in time, so pairing removes what changes between
-    repetitions (T. Kalibera, R. Jones, "Rigorous benchmarking in reasonable time", ISMM 2013, on intervals
-    for ratios).
-
-    Args:
-        numerators, denominators: {repetition: positive mean}. Only repetitions that both have are used.
-
-    Returns:
-        `Interval` of the ratio (no unit), or None if they share no repetition.
-    """
-    shared = sorted(numerators.keys() & denominators.keys())
-    if not shared:
-        return None
-    return geometric_mean([numerators[r] / denominators[r] for r in shared], level)
 
 
 def _t_quantile(freedom: float, level: float) -> float:

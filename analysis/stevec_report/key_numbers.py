@@ -4,14 +4,14 @@ The effect that the verdict is about comes first. Where an experiment has no eff
 cells: the shortest and the longest mean time, the highest hit ratio, the most stale reads.
 """
 
-import math
 import statistics
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from stevec_report import measures, outcomes, reference, staleness, wording
 from stevec_report.analysis import Analysis
-from stevec_report.intervals import Interval, clipped, geometric_mean, t_interval
+from stevec_report.dependence import run_dependence
+from stevec_report.intervals import Interval, clipped, t_interval
 from stevec_report.outcomes import MeasuredOutcome
 from stevec_report.verdicts import Evidence
 
@@ -70,7 +70,7 @@ def _read_hot(analysis: Analysis) -> Iterator[KeyNumber]:
     base = next((door for door in ("source", "nocache") if door in analysis.run.doors), None)
     for door, path in ((base, "without"), ("cached", "cdn")):
         if door:
-            yield _mean_ms(f"mean response time, {door}", analysis.select(door=door), study[path])
+            yield _mean_ms(analysis, f"mean response time, {door}", analysis.select(door=door), study[path])
     study_requests = statistics.fmean(reference.read_series("1.1", "origin_requests")["with"].values())
     yield _share(
         "requests that reach the origin, cached",
@@ -82,7 +82,7 @@ def _read_hot(analysis: Analysis) -> Iterator[KeyNumber]:
 def _read_sparse(analysis: Analysis) -> Iterator[KeyNumber]:
     study = _study_means("1.3")
     for door, path in (("nocache", "without"), ("cached", "with")):
-        yield _mean_ms(f"mean response time, {door}", analysis.select(door=door), study[path])
+        yield _mean_ms(analysis, f"mean response time, {door}", analysis.select(door=door), study[path])
     hits = statistics.fmean(reference.read_series("1.3", "cached_requests")["with"].values())
     yield _share(
         "requests that the cache serves, cached",
@@ -103,7 +103,7 @@ def _overload(analysis: Analysis) -> Iterator[KeyNumber]:
     ):
         study = reference.read_series(table, "mean_ms", index="parallel")[path].get(level)
         trials = analysis.select(door=door, background_vus=level)
-        yield _mean_ms(f"mean response time, {door}, beside {level} readers", trials, study, "wait_ms")
+        yield _mean_ms(analysis, f"mean response time, {door}, beside {level} readers", trials, study, "wait_ms")
 
 
 def _mixed_write(analysis: Analysis) -> Iterator[KeyNumber]:
@@ -132,7 +132,7 @@ def _write_vs_read(analysis: Analysis) -> Iterator[KeyNumber]:
         "read": [o for o in analysis.valid if not o.record.number("edit_ratio") > 0],
     }
     for name, own in trials.items():
-        yield _mean_ms(f"mean response time of a {name}", own, study[name])
+        yield _mean_ms(analysis, f"mean response time of a {name}", own, study[name])
     writes, reads = (measures.by_block("mean_ms", own) for own in trials.values())
     gaps = [writes[block] - reads[block] for block in sorted(writes.keys() & reads.keys())]
     yield KeyNumber("write − read", t_interval(gaps) if gaps else None, "ms", study["write"] - study["read"])
@@ -140,10 +140,12 @@ def _write_vs_read(analysis: Analysis) -> Iterator[KeyNumber]:
 
 def _extremes(analysis: Analysis) -> Iterator[KeyNumber]:
     cells = list(outcomes.cells(analysis.valid).items())
-    times = [(cell, means) for cell, trials in cells if (means := measures.points("mean_ms", trials))]
+    depending = run_dependence(analysis)
+    times = {cell: mean.centre for cell, trials in cells if (mean := depending.mean("mean_ms", trials))}
     if times:
-        for word, (cell, points) in (("shortest", min(times, key=_log_mean)), ("longest", max(times, key=_log_mean))):
-            yield _from_points(f"{word} mean response time: {outcomes.cell_text(cell)}", points)
+        ordered = sorted(times, key=times.__getitem__)
+        for word, cell in (("shortest", ordered[0]), ("longest", ordered[-1])):
+            yield _mean_ms(analysis, f"{word} mean response time: {outcomes.cell_text(cell)}", dict(cells)[cell])
     hits = [(cell, own) for cell, trials in cells if (own := _known(o.stats.hit_ratio for o in trials))]
     if hits:
         cell, shares = max(hits, key=lambda entry: statistics.fmean(entry[1]))
@@ -154,22 +156,15 @@ def _extremes(analysis: Analysis) -> Iterator[KeyNumber]:
         yield KeyNumber(f"most stale reads: {outcomes.cell_text(cell)}", ratio.in_percent(), "%")
 
 
-def _log_mean(entry: tuple[outcomes.CellKey, Sequence[measures.Point]]) -> float:
-    return statistics.fmean(map(math.log, measures.believed(entry[1])))
-
-
 def _known(values: Iterable[float | None]) -> list[float]:
     return [value for value in values if value is not None]
 
 
-def _mean_ms(label: str, trials: Trials, study: float | None, measure: str = "mean_ms") -> KeyNumber:
-    return _from_points(label, measures.points(measure, trials), study)
-
-
-def _from_points(label: str, points: Sequence[measures.Point], study: float | None = None) -> KeyNumber:
-    values = measures.believed(points)
-    limited = bool(points) and all(limit for _, limit in points)
-    return KeyNumber(label, geometric_mean(values) if values else None, "ms", study, limited)
+def _mean_ms(
+    analysis: Analysis, label: str, trials: Trials, study: float | None = None, measure: str = "mean_ms"
+) -> KeyNumber:
+    points, mean = run_dependence(analysis).shown(measure, trials)
+    return KeyNumber(label, mean, "ms", study, limited=bool(points) and all(limit for _, limit in points))
 
 
 def _share(label: str, shares: Sequence[float], study: float | None) -> KeyNumber:

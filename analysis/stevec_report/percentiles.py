@@ -1,13 +1,14 @@
 """Percentiles of response times with their intervals: of one trial, and over the trials of a cell.
 
 A trial's percentile has an interval from order statistics, which is about the requests of that trial alone. A "p99 over
-trials" is the same everywhere: the geometric mean of the trials' own p99 with the t interval of their logarithms, as
-for means of times. A median would have no interval with fewer than six trials, and a maximum grows with their number.
+trials" is the same everywhere: the geometric mean of the trials' own p99, with the interval that means of times have. A
+median would have no interval with fewer than six trials, and a maximum grows with their number.
 """
 
 from collections.abc import Callable, Iterable
 
-from stevec_report.intervals import Interval, geometric_mean
+from stevec_report.dependence import Dependence
+from stevec_report.intervals import Interval
 from stevec_report.order_statistics import BEYOND_MIN, enough
 from stevec_report.outcomes import MeasuredOutcome
 from stevec_report.trial_stats import TrialStats
@@ -24,14 +25,17 @@ def of_trial(stats: TrialStats, level: float) -> Interval | None:
     return None if value_ms is None or bounds_ms is None else Interval(value_ms, *bounds_ms, stats.answered)
 
 
-def over_trials(trials: Iterable[MeasuredOutcome], level: float) -> Interval | None:
+def over_trials(trials: Iterable[MeasuredOutcome], level: float, depending: Dependence) -> Interval | None:
     """The percentile `level` over `trials` in ms, of those that answered enough requests; None without any."""
-    return mean_of(trials, level, lambda trial: trial.stats.percentile_ms(level))
+    return mean_of(trials, level, lambda trial: trial.stats.percentile_ms(level), depending)
 
 
 def mean_of(
-    trials: Iterable[MeasuredOutcome], level: float, of: Callable[[MeasuredOutcome], float | None]
+    trials: Iterable[MeasuredOutcome],
+    level: float,
+    of: Callable[[MeasuredOutcome], float | None],
+    depending: Dependence,
 ) -> Interval | None:
     """As `over_trials`, for the percentile `of` a trial: of other times than the response time."""
-    values = [value for trial in trials if enough(trial.stats.answered, level) and (value := of(trial))]
-    return geometric_mean(values) if values else None
+    able = [trial for trial in trials if enough(trial.stats.answered, level)]
+    return depending.geometric({trial.number: value for trial in able if (value := of(trial))})

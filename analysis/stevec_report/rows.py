@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from stevec_report import limits
 from stevec_report.blocks import Column
+from stevec_report.dependence import Dependence
 from stevec_report.intervals import Interval
 from stevec_report.outcomes import MeasuredOutcome
 from stevec_report.percentiles import over_trials
@@ -33,9 +34,9 @@ def slow_share(trials: Trials) -> float | None:
     return share(sum(o.stats.slow for o in trials), count_sent(trials))
 
 
-def percentiles(trials: Trials) -> dict[str, Interval | None]:
+def percentiles(trials: Trials, depending: Dependence) -> dict[str, Interval | None]:
     """The values of `P50` and `P99`, in ms."""
-    return {"p50_ms": over_trials(trials, 0.5), "p99_ms": over_trials(trials, 0.99)}
+    return {"p50_ms": over_trials(trials, 0.5, depending), "p99_ms": over_trials(trials, 0.99, depending)}
 
 
 def longest_ms(trials: Trials) -> float | None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from stevec_report import outcomes as all_outcomes
+from stevec_report import wording
 from stevec_report.analysis import Analysis
 from stevec_report.averages import median
 from stevec_report.blocks import TRIALS_COLUMN, Column, Table, trials_cell
@@ -15,7 +16,7 @@ from stevec_report.freshness.clusters import ClusterSums
 from stevec_report.freshness.trial import TOLERANCE_MS
 from stevec_report.intervals import Interval
 from stevec_report.outcomes import MeasuredOutcome
-from stevec_report.stale_interval import stale_interval
+from stevec_report.stale_interval import TRIALS_ENOUGH, stale_interval
 
 LEVELS = ("p50", "p95", "max")
 
@@ -78,11 +79,12 @@ def asks_each_time(analysis: Analysis, trial: MeasuredOutcome) -> bool:
 
 def tables(analysis: Analysis) -> list[Table]:
     """The table of a run in a list, one row a cell that has edits; [] if none has."""
-    rows = []
+    rows, cells = [], []
     for cell, members in all_outcomes.cells(analysis.valid).items():
         found = of_trials(members)
         if found is None:
             continue
+        cells.append(found)
         known = found.stale == 0 and asks_each_time(analysis, members[0])
         ratio = Interval(0.0, 0.0, 0.0, len(members)) if known else found.ratio
         row = {"cell": all_outcomes.cell_text(cell), "stale_percent": ratio.in_percent(), "stale": found.stale}
@@ -115,7 +117,18 @@ def tables(analysis: Analysis) -> list[Table]:
         "reads alone; the 95 % interval counts edits, as the reads after one edit are stale together. Uncertain: taken "
         f"for fresh, as the edit came within {TOLERANCE_MS:g} ms."
     )
-    return [Table("staleness", "How old stale reads are.", note, columns, rows)]
+    return [Table("staleness", "How old stale reads are.", note + _few_trials(cells), columns, rows)]
+
+
+def _few_trials(cells: Sequence[Staleness]) -> str:
+    """A sentence on intervals that are wide for want of trials; '' if none is."""
+    few = sum(len(found.clusters) < TRIALS_ENOUGH for found in cells)
+    if not few:
+        return ""
+    of = f"{wording.part_of(few, len(cells), 'cell')} {'has' if few == 1 else 'have'}"
+    return (
+        f" {of} fewer than {TRIALS_ENOUGH} trials, whose intervals may be twice as wide as those of alike trials need."
+    )
 
 
 def _over_trials(found: Sequence[dict[str, Any]], name: str, level: str) -> float | None:

@@ -1,5 +1,6 @@
 """The content of a study's report above its parts: verdicts, calibration and prediction, and what joins two runs."""
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -114,6 +115,7 @@ def calibration_table(parts: Sequence[Part], profile: dict[str, Any]) -> Table:
             "No profile was calibrated for this study, so nothing here was fitted. Compare the directions of effects, "
             "not milliseconds."
         )
+    note += " “Met” is open where the interval is neither wholly as asked nor wholly not."
     return Table("calibration", "Calibration and prediction.", note, columns, rows)
 
 
@@ -122,14 +124,14 @@ def _ratio_rows(parts: Sequence[Part], fitted: str | None) -> Iterator[Row]:
     for part in parts:
         for entry in part.facts.get("ratios", []):
             ratio = entry["ratio"]
-            near = None if ratio is None else 1 / NEAR <= ratio.centre / entry["study"] <= NEAR
+            study = entry["study"]
             yield {
                 "what": f"E1: {entry['name']} in mean response time",
                 "kind": _kind(part.name, fitted),
-                "study": entry["study"],
+                "study": study,
                 "ours": ratio,
                 "asked": "within 20 %",
-                "met": _yes_no(near),
+                "met": _met(ratio, study / NEAR, study * NEAR),
             }
 
 
@@ -140,22 +142,22 @@ def _effect_rows(by_name: dict[str, Part], fitted: str | None) -> Iterator[Row]:
         if part is None or part.evidence is None:
             continue
         same, _ = explain.compare(part.evidence)
-        effect = part.evidence.effect
+        ratio = part.evidence.effect.ratio if part.evidence.effect else None
         yield {
             "what": f"{identity}: {part.evidence.effect_name}",
             "kind": _kind(name, fitted),
             "study": part.evidence.study_effect,
-            "ours": effect.ratio if effect else None,
+            "ours": ratio,
             "asked": "near 1" if part.evidence.margin else "direction",
-            "met": _yes_no(same),
+            "met": _yes_no(same, "open" if ratio else "unknown"),
         }
 
 
 def _overload_rows(overload: Part | None, fitted: str | None) -> Iterator[Row]:
     """E3's means at the study's highest load."""
-    for door, asked, test in (
-        ("source", f"above {SOURCE_ABOVE_MS:g} ms", lambda ms: ms > SOURCE_ABOVE_MS),
-        ("cached", f"below {CACHED_BELOW_MS:g} ms", lambda ms: ms < CACHED_BELOW_MS),
+    for door, asked, bounds_ms in (
+        ("source", f"above {SOURCE_ABOVE_MS:g} ms", (SOURCE_ABOVE_MS, math.inf)),
+        ("cached", f"below {CACHED_BELOW_MS:g} ms", (0.0, CACHED_BELOW_MS)),
     ):
         found = overload.facts.get("at_top", {}).get(door) if overload and overload.run else None
         if found is None:
@@ -164,9 +166,9 @@ def _overload_rows(overload: Part | None, fitted: str | None) -> Iterator[Row]:
             "what": f"E3: mean at {door} with {TOP_LEVEL} background requesters, ms",
             "kind": _kind("overload", fitted),
             "study": found["study"],
-            "ours": Interval(found["ms"], None, None, 1) if found["ms"] is not None else None,
+            "ours": found["ms"],
             "asked": asked,
-            "met": _yes_no(test(found["ms"]) if found["ms"] is not None else None),
+            "met": _met(found["ms"], *bounds_ms),
         }
 
 
@@ -198,10 +200,13 @@ def _hypothesis(part: Part) -> str:
     return text if isinstance(text, str) and text else part.title
 
 
-def _yes_no(value: bool | None) -> Cell:
-    if value is None:
-        return Cell("unknown", mark="undecided")
-    return judged_cell(value, "yes", "no")
+def _met(ours: Interval | None, low: float, high: float) -> Cell:
+    """Whether the whole interval is between `low` and `high`."""
+    return _yes_no(ours.is_within(low, high), "open") if ours else _yes_no(None, "unknown")
+
+
+def _yes_no(value: bool | None, otherwise: str) -> Cell:
+    return Cell(otherwise, mark="undecided") if value is None else judged_cell(value, "yes", "no")
 
 
 def disagreement(part: Part, verdict: Verdict) -> tuple[str, list[str]]:

@@ -7,11 +7,15 @@ import pytest
 from run_folder_fixture import build_run_folder, scale_times
 from scipy.signal import lfilter
 
+from stevec_report import key_numbers, plot_style
+from stevec_report.blocks import Figure
 from stevec_report.dependence import FAR, drift, estimate_rho, mean_interval, run_dependence
+from stevec_report.experiments import overload, overload_curve, read_hot
 from stevec_report.experiments.common import cell_table
 from stevec_report.intervals import geometric_mean, t_interval
 
 BLOCKS, RUNS, RHO = 8, 800, 0.4
+LOADS = {"door": ["source", "cached"], "background_vus": [0, 20]}
 COVERAGE, WIDTH = 0.93, 1.5
 NORMAL = 1.959964
 
@@ -117,6 +121,45 @@ def test_the_trials_of_a_run_tell_their_dependence(tmp_path, analyse_run):
     assert own.high / own.low > plain.high / plain.low
     assert found.mean("mean_ms", []) is None
     assert f"(correlation {found.rho:.2f})" in cell_table(analysis).note
+
+
+def drawn_intervals(figure, panel):
+    """(ends, place) of the lines across which stand for intervals, in a panel of means."""
+    lines = [line for line in figure.axes[panel].lines if len(line.get_xdata()) == 2]
+    return [tuple(line.get_xdata()) for line in lines if np.ptp(line.get_ydata()) == 0]
+
+
+def test_the_first_page_a_table_and_a_figure_have_one_interval(tmp_path, analyse_run):
+    run = build_run_folder(tmp_path, repetitions=6, requests=30, pages=10)
+    folders = sorted((run / "trials").iterdir())
+    for folder in folders[: len(folders) // 2]:
+        scale_times(folder, 3.0)
+    analysis = analyse_run(run)
+    assert run_dependence(analysis).rho > 0.5
+    first = {number.label: number.ours for number in key_numbers.of(analysis, read_hot.evidence(analysis))}
+    cells = {row["cell"]: row["mean_ms"] for row in cell_table(analysis).rows}
+    (figure,) = (block for block in read_hot.blocks(analysis) if isinstance(block, Figure))
+    with plot_style.style():
+        drawn = drawn_intervals(figure.draw(), 1)
+    for door in ("source", "cached"):
+        table = next(mean for cell, mean in cells.items() if door in cell)
+        assert first[f"mean response time, {door}"] == table
+        assert table.bounds in drawn
+
+
+def test_a_load_has_one_interval_in_tables_and_figures(tmp_path, analyse_run):
+    run = build_run_folder(tmp_path, experiment="overload", repetitions=4, requests=10, factors=LOADS)
+    folders = sorted((run / "trials").iterdir())
+    for folder in folders[: len(folders) // 2]:
+        scale_times(folder, 3.0)
+    analysis = analyse_run(run)
+    assert run_dependence(analysis).rho > 0.5
+    (table,) = (block for block in overload.blocks(analysis) if block.name == "table-1.4")
+    shown = next(row["mean_ms"] for row in table.rows if row["parallel"] == 20)
+    first = {number.label: number.ours for number in key_numbers.of(analysis, overload.evidence(analysis))}
+    assert first["mean response time, source, beside 20 readers"] == shown
+    points = {point["load"]: point for point in overload_curve.saturation_of(analysis, "source")["points"]}
+    assert points[20]["mean_ms_interval"] == overload_curve.mean_at(analysis, "source", 20) == shown
 
 
 def test_a_short_run_says_that_it_cannot_tell(run_folder, analyse_run):

@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 from matplotlib.text import Text
 
-from stevec_report import parts, plot_style, saturation, study_report
+from stevec_report import measures, parts, plot_style, reference, saturation, study_report
 from stevec_report.blocks import Figure
 from stevec_report.figures import (
     answers_over_time,
     beside_each_other,
     coinciding,
+    figure_1_3,
     freshness_offload,
     hit_ratio_by_size,
     hits_by_rank,
@@ -24,10 +25,12 @@ from stevec_report.figures import (
     ratios,
     response_times,
     waits_over_time,
+    write_and_read,
 )
 from stevec_report.figures import saturation as saturation_figure
 from stevec_report.intervals import Interval, geometric_mean
 from stevec_report.tolerance import TOLERATED_MS
+from stevec_report.wording import three_digits
 
 ROOT = Path(__file__).parents[2]
 RUNS = [ROOT / "results/sample-policy", *sorted((ROOT / "results/sample/runs").iterdir())]
@@ -139,12 +142,16 @@ def test_labels_are_spread_as_little_as_needed(places):
         assert found == places
 
 
+def row(label, door, points):
+    return means.Row(label, door, points, geometric_mean(measures.believed(points)) if points else None)
+
+
 ROWS = {
-    "usual": [means.Row("source", "source", [(3.0, None), (3.2, None), (9.0, "machine")])],
-    "alone": [means.Row("cached", "cached", [(0.01, None)])],
-    "none": [means.Row("local", "local", [])],
-    "far": [means.Row("a", "source", [(0.02, None), (0.03, None)]), means.Row("b", "local", [(9e5, None)] * 8)],
-    "same": [means.Row("source", "source", [(5.0, None)] * 8), means.Row("cached", "cached", [(5.0, None)] * 8)],
+    "usual": [row("source", "source", [(3.0, None), (3.2, None), (9.0, "machine")])],
+    "alone": [row("cached", "cached", [(0.01, None)])],
+    "none": [row("local", "local", [])],
+    "far": [row("a", "source", [(0.02, None), (0.03, None)]), row("b", "local", [(9e5, None)] * 8)],
+    "same": [row("source", "source", [(5.0, None)] * 8), row("cached", "cached", [(5.0, None)] * 8)],
 }
 
 
@@ -158,6 +165,20 @@ def test_labels_of_means_and_ratios_do_not_touch(written, monkeypatch, name, wid
         ratios.Ratio("nocache ÷ source", None, None, "nocache"),
     ]
     check(written, lambda: means.draw(ROWS[name], ROWS["usual"], ("the study", "this run"), compared, "Ratio", 1.1))
+
+
+def test_the_studys_means_are_its_own():
+    ours = {door: ([(3.0, None)], Interval(3.0, None, None, 1)) for door in ("source", "write", "read")}
+    with plot_style.style():
+        paths = figure_1_3.draw(reference.read_series("1.2", "mean_ms"), {"source": ours["source"]}, [], "ours")
+        study = reference.read_series("1.7", "mean_ms", series="method")
+        ratio = ratios.Ratio("write ÷ read", 1.2, None, "source")
+        writes = write_and_read.draw(study, ours, True, ratio, 1.25, "ours")
+    for figure, table, path in ((paths, "1.2", "cdn"), (writes, "1.7", "POST")):
+        series = reference.read_series(table, "mean_ms", series="caching" if table == "1.2" else "method")
+        mean_ms = np.mean(list(series[path].values()))
+        assert f"{three_digits(mean_ms)} ms" in {text.get_text() for text in figure.axes[0].texts}
+        assert mean_ms in {line.get_xdata()[0] for line in figure.axes[0].lines}
 
 
 def test_the_ratio_is_drawn_with_its_interval_its_margin_and_the_studys():
@@ -191,7 +212,9 @@ def point(load, mean_ms, limited_by=""):
         "load": load,
         "per_s": 100.0 + load,
         "per_s_trials": [90.0 + load, 100.0 + load, 110.0 + load],
+        "per_s_interval": Interval(100.0 + load, 85.0 + load, 115.0 + load, 3),
         "mean_ms": mean_ms,
+        "mean_ms_interval": geometric_mean(values),
         "mean_ms_trials": values,
         "p99_ms": 3 * mean_ms,
         "failed": 0.0,

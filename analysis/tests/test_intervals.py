@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from stevec_report.intervals import geometric_mean, paired_ratio, t_interval
+from stevec_report.intervals import Interval, geometric_mean, t_interval
 
 
 def test_t_interval_by_hand():
@@ -63,20 +63,10 @@ def test_interval_covers_the_truth_as_often_as_it_says():
     assert covered / trials == pytest.approx(0.95, abs=0.014)
 
 
-def test_paired_ratio_is_exact_where_the_ratio_is_constant():
-    base = {1: 10.0, 2: 20.0, 3: 40.0}
-    ratio = paired_ratio({repetition: value * 0.25 for repetition, value in base.items()}, base)
-    assert (ratio.centre, ratio.low, ratio.high) == pytest.approx((0.25, 0.25, 0.25))
-
-
-def test_paired_ratio_by_hand():
-    # log ratios: log 2 and log 8, mean log 4, s = log 4 / sqrt(2); half = 12.706205 * log 4 / 2
-    ratio = paired_ratio({1: 2.0, 2: 8.0}, {1: 1.0, 2: 1.0})
-    assert ratio.centre == pytest.approx(4)
-    assert ratio.high == pytest.approx(4 * math.exp(12.706205 * math.log(4) / 2), rel=1e-5)
-
-
-def test_paired_ratio_uses_only_shared_repetitions():
-    ratio = paired_ratio({1: 3.0, 2: 100.0}, {1: 1.0, 3: 1.0})
-    assert (ratio.centre, ratio.n, ratio.low) == (pytest.approx(3), 1, None)
-    assert paired_ratio({1: 3.0}, {2: 1.0}) is None
+@pytest.mark.parametrize(
+    ("bounds", "found"),
+    [((1.1, 1.9), True), ((0.5, 0.9), False), ((2.1, 3.0), False), ((0.9, 1.1), None), ((1.9, 2.1), None)],
+)
+def test_an_interval_is_within_outside_or_neither(bounds, found):
+    assert Interval(1.5, *bounds, 4).is_within(1, 2) is found
+    assert Interval(1.5, None, None, 1).is_within(1, 2) is None

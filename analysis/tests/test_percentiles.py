@@ -9,6 +9,7 @@ from run_folder_fixture import build_run_folder
 from scipy import stats
 
 from stevec_report import percentiles
+from stevec_report.dependence import Dependence
 from stevec_report.experiments import common, trials
 from stevec_report.intervals import geometric_mean
 from stevec_report.order_statistics import enough, ranks
@@ -28,14 +29,19 @@ def test_ten_requests_lie_beyond_a_percentile():
     assert [enough(n, 0.999) for n in (9999, 10_000)] == [False, True]
 
 
-def trial(answered, p99_ms):
-    return SimpleNamespace(stats=SimpleNamespace(answered=answered, percentile_ms=lambda level: p99_ms))
+def trial(number, answered, p99_ms):
+    stats = SimpleNamespace(answered=answered, percentile_ms=lambda level: p99_ms)
+    return SimpleNamespace(number=number, stats=stats)
 
 
 def test_a_percentile_over_trials_is_the_geometric_mean_of_those_that_can_tell_it():
-    cell = [trial(1000, 10.0), trial(2000, 40.0), trial(900, 9000.0)]
-    assert percentiles.over_trials(cell, 0.99) == geometric_mean([10.0, 40.0])
-    assert percentiles.over_trials(cell[2:], 0.99) is None
+    cell = [trial(1, 1000, 10.0), trial(2, 2000, 40.0), trial(3, 900, 9000.0)]
+    alone, dependent = (Dependence(rho, {1: 0, 2: 1, 3: 2}) for rho in (None, 0.6))
+    found, wider = (percentiles.over_trials(cell, 0.99, depending) for depending in (alone, dependent))
+    plain = geometric_mean([10.0, 40.0])
+    assert (found.centre, *found.bounds) == pytest.approx((plain.centre, *plain.bounds))
+    assert wider.high / wider.low > 1.5 * plain.high / plain.low
+    assert percentiles.over_trials(cell[2:], 0.99, alone) is None
 
 
 def test_tables_have_the_percentiles_with_intervals_of_the_samples(tmp_path, analyse_run):

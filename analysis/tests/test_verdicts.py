@@ -102,6 +102,22 @@ def test_direction_and_size_beside_the_study():
     assert explain.compare(other)[0] is False
 
 
+@pytest.mark.parametrize(
+    ("values", "margin", "same", "words"),
+    [
+        ([1.2, 0.8, 1.1, 1.3, 0.7, 1.4, 1.2, 1.1], None, None, "open: there is no interval on one side of 1"),
+        ([1.2], None, None, "open"),
+        ([1.01, 0.99, 1.02, 0.98], 1.1, True, "within the margin"),
+        ([1.2, 1.21, 1.22, 1.2], 1.1, False, "outside the margin"),
+        ([1.0, 1.08, 1.12, 1.1], 1.1, None, "open: the interval is not wholly within"),
+    ],
+)
+def test_the_interval_says_whether_it_agrees_with_the_study(values, margin, same, words):
+    found, text = explain.compare(evidence(effect=ratios(values), study_effect=1.02, margin=margin))
+    assert found is same
+    assert words in text
+
+
 NEAR = [1.01, 0.99, 1.02, 0.98, 1.01, 0.99, 1.0, 1.0, 1.01]
 
 

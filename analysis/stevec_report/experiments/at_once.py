@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 from stevec_report import limits, measures, percentiles, rows, thresholds, wording
 from stevec_report.analysis import Analysis
 from stevec_report.blocks import TRIALS_COLUMN, Block, Column, Row, Table, Words, trials_cell
+from stevec_report.dependence import run_dependence
 
 
 def blocks(analysis: Analysis) -> list[Block]:
@@ -23,7 +24,7 @@ def blocks(analysis: Analysis) -> list[Block]:
         rows.LIMITED,
         TRIALS_COLUMN,
     ]
-    found, undecided = [], set()
+    found, undecided, depending = [], set(), run_dependence(analysis)
     for door in analysis.run.doors:
         own = analysis.select(door=door)
         if not own:
@@ -38,7 +39,7 @@ def blocks(analysis: Analysis) -> list[Block]:
                 "answered": sum(o.stats.requests - o.stats.failures for o in trials),
                 "failed_share": rows.failed_share(trials),
                 "slow_share": rows.slow_share(trials),
-                **rows.percentiles(trials),
+                **rows.percentiles(trials, depending),
                 "max_ms": rows.longest_ms(trials),
                 "span_s": statistics.median([o.stats.span_s for o in trials]),
                 "limited_by": rows.limited_by(own),

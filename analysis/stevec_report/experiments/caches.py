@@ -9,6 +9,7 @@ from stevec_report import limits, measures, percentiles, rows, staleness, wordin
 from stevec_report.analysis import Analysis
 from stevec_report.averages import mean, median
 from stevec_report.blocks import TRIALS_COLUMN, Block, Column, Figure, Row, Table, Words, trials_cell
+from stevec_report.dependence import Dependence, run_dependence
 from stevec_report.figures import beside_each_other
 
 NAMES = {
@@ -26,7 +27,7 @@ def blocks(analysis: Analysis) -> list[Block]:
     return [
         *[Words("note", f"Left out: {text}.") for text in _left_out(analysis)],
         Words("p", _say(found)),
-        _table(found),
+        _table(found, run_dependence(analysis)),
         Figure(
             "caches-figure",
             "Hit ratio, stale reads and throughput by cache",
@@ -82,7 +83,7 @@ def _say(found: Sequence[dict[str, Any]]) -> str:
     return f"{text}."
 
 
-def _table(found: Sequence[dict[str, Any]]) -> Table:
+def _table(found: Sequence[dict[str, Any]], depending: Dependence) -> Table:
     columns = [
         Column("cache", "cache", "text", left=True),
         Column("hit_ratio", "hit ratio of reads", "percent", group="paced"),
@@ -106,11 +107,11 @@ def _table(found: Sequence[dict[str, Any]]) -> Table:
         + percentiles.NOTE
         + rows.LIMITED_NOTE,
         columns,
-        [_shown(row) for row in found],
+        [_shown(row, depending) for row in found],
     )
 
 
-def _shown(row: dict[str, Any]) -> Row:
+def _shown(row: dict[str, Any], depending: Dependence) -> Row:
     paced, fast = row["paced"], row["fast"]
     return {
         "cache": row["cache"],
@@ -118,10 +119,10 @@ def _shown(row: dict[str, Any]) -> Row:
         "origin_reads": mean([o.record.counter_reads for o in paced]),
         "stale_percent": row["stale"].in_percent() if row["stale"] else None,
         "staleness_p95_s": row["staleness_p95_s"],
-        **rows.percentiles(limits.believed(paced)),
+        **rows.percentiles(limits.believed(paced), depending),
         "failed_share": rows.failed_share(limits.believed(paced)),
         "per_s": median(o.stats.completed_per_s for o in limits.believed(fast)),
-        **{f"fast_{name}": value for name, value in rows.percentiles(limits.believed(fast)).items()},
+        **{f"fast_{name}": value for name, value in rows.percentiles(limits.believed(fast), depending).items()},
         "limited_by": rows.limited_by(fast),
         "trials": row["trials"],
     }

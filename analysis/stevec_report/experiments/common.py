@@ -73,7 +73,7 @@ def cell_table(analysis: Analysis) -> Table:
         if not analysis.run.origin.emulated:
             row["per_s"] = median(o.stats.completed_per_s for o in timed)
         for level in PERCENTILES:
-            row[f"p{_level_key(level)}_ms"] = percentiles.over_trials(timed, level)
+            row[f"p{_level_key(level)}_ms"] = percentiles.over_trials(timed, level, depending)
         found.append(row)
     return Table(
         "cells",

@@ -7,8 +7,8 @@ from stevec_report import limits, measures
 from stevec_report import outcomes as all_outcomes
 from stevec_report.analysis import Analysis
 from stevec_report.blocks import TRIALS_COLUMN, Block, Column, Table, Words, trials_cell
+from stevec_report.dependence import Dependence, run_dependence
 from stevec_report.door_times import INSTRUMENT_SHARE_MAX, DoorTime
-from stevec_report.intervals import t_interval
 from stevec_report.outcomes import MeasuredOutcome
 from stevec_report.rows import LIMITED
 from stevec_report.wording import percent, three_digits
@@ -20,10 +20,10 @@ def blocks(analysis: Analysis) -> list[Block]:
     if not timed:
         return []
     groups = all_outcomes.cells(timed)
-    return [_table(groups), *_say(groups)]
+    return [_table(groups, run_dependence(analysis)), *_say(groups)]
 
 
-def _table(groups: dict[all_outcomes.CellKey, list[MeasuredOutcome]]) -> Table:
+def _table(groups: dict[all_outcomes.CellKey, list[MeasuredOutcome]], depending: Dependence) -> Table:
     rows = []
     for cell, trials in groups.items():
         times = _times(trials)
@@ -33,7 +33,9 @@ def _table(groups: dict[all_outcomes.CellKey, list[MeasuredOutcome]]) -> Table:
                 "cell": all_outcomes.cell_text(cell),
                 "client_ms": client_ms,
                 "door_ms": door_ms,
-                "between_ms": t_interval([time.between_ms for time in times]),
+                "between_ms": depending.arithmetic(
+                    {o.number: time.between_ms for o, time in zip(trials, times, strict=True)}
+                ),
                 "share": _share(times),
                 "limited_by": limits.cell_text(trials),
                 "trials": trials_cell(o.number for o in trials),

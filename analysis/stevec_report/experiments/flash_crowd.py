@@ -10,6 +10,7 @@ from stevec_report import limits, measures, percentiles, rows, wording
 from stevec_report.analysis import Analysis
 from stevec_report.averages import mean
 from stevec_report.blocks import TRIALS_COLUMN, Block, Column, Figure, Row, Table, Words, trials_cell
+from stevec_report.dependence import Dependence, run_dependence
 from stevec_report.figures import waits_over_time
 from stevec_report.levels import place_in
 from stevec_report.outcomes import MeasuredOutcome
@@ -23,7 +24,7 @@ def blocks(analysis: Analysis) -> list[Block]:
     found = [_cell(analysis, moment, protection) for moment, protection in _cells(analysis)]
     return [
         Words("p", _say(found)),
-        _table(found),
+        _table(found, run_dependence(analysis)),
         Figure(
             "waits-over-time",
             "Longest wait in the course of a trial",
@@ -117,7 +118,7 @@ def _arrivals(own: dict[str, Any] | None) -> float | None:
     return record.number("rate_per_s") * burst.get("factor", 1) * statistics.median(fetches) / 1000
 
 
-def _table(found: Sequence[dict[str, Any]]) -> Table:
+def _table(found: Sequence[dict[str, Any]], depending: Dependence) -> Table:
     columns = [
         Column("moment", "moment", "text", left=True),
         Column("protection", "protection", "text", left=True),
@@ -139,11 +140,11 @@ def _table(found: Sequence[dict[str, Any]]) -> Table:
         "that waits at the edge for another request's fetch takes as long, but is not counted as waiting for the "
         "origin. " + percentiles.NOTE + rows.LIMITED_NOTE,
         columns,
-        [_row(own) for own in found],
+        [_row(own, depending) for own in found],
     )
 
 
-def _row(own: dict[str, Any]) -> Row:
+def _row(own: dict[str, Any], depending: Dependence) -> Row:
     trials = own["trials"]
     timed = limits.believed(trials)
     return {
@@ -153,7 +154,7 @@ def _row(own: dict[str, Any]) -> Row:
         "origin_requests": mean([o.record.counter_requests for o in trials]),
         "waiting_at_once": max(asked["at_once"] for asked in own["asked"]),
         "failed_share": rows.failed_share(timed),
-        **rows.percentiles(timed),
+        **rows.percentiles(timed, depending),
         "max_ms": rows.longest_ms(timed),
         "never_sent": sum(o.record.never_sent for o in trials),
         "limited_by": rows.limited_by(trials),

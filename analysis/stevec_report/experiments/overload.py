@@ -225,7 +225,7 @@ def _level_table(analysis: Analysis, door: str) -> Table:
                 "study_mean_ms": study.get(level),
                 "background_per_min": None if emulated else mean(rates_per_min),
                 "mean_ms": depending.mean("wait_ms", own),
-                "p99_ms": percentiles.over_trials(trials, 0.99),
+                "p99_ms": percentiles.over_trials(trials, 0.99, depending),
                 "failed_share": rows.failed_share(trials),
                 "slow_share": rows.slow_share(trials),
                 "limited_by": rows.limited_by(own),

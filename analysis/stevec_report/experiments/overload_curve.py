@@ -9,8 +9,9 @@ import numpy as np
 from stevec_report import limits, measures, percentiles, saturation, wording
 from stevec_report.analysis import Analysis
 from stevec_report.blocks import Block, Cell, Column, Figure, Table
+from stevec_report.dependence import Dependence, run_dependence
 from stevec_report.figures import saturation as saturation_figure
-from stevec_report.intervals import Interval, geometric_centre, geometric_mean
+from stevec_report.intervals import Interval
 from stevec_report.origin import without_capacity
 from stevec_report.outcomes import MeasuredOutcome
 from stevec_report.tolerance import TOLERATED_MS
@@ -36,16 +37,17 @@ def blocks(analysis: Analysis) -> list[Block]:
     ]
 
 
-def mean_at(analysis: Analysis, door: str, level: Any) -> float | None:
+def mean_at(analysis: Analysis, door: str, level: Any) -> Interval | None:
     """Geometric mean of the probe's trial means at one level, without limited trials; None without any."""
     trials = measures.judged("wait_ms", analysis.select(door=door, background_vus=level))
-    return geometric_centre([o.stats.wait_ms for o in trials])
+    return run_dependence(analysis).mean("wait_ms", trials)
 
 
 def saturation_of(analysis: Analysis, door: str) -> dict[str, Any]:
     """The points of one door, its scalability law and its knee, as `figures/saturation.py` draws them."""
+    depending = run_dependence(analysis)
     points = [
-        _point(level, trials)
+        _point(level, trials, depending)
         for level in loads(analysis)
         for trials in limits.apart(analysis.select(door=door, background_vus=level))
     ]
@@ -85,18 +87,19 @@ def loads(analysis: Analysis) -> list[float]:
     return [level for level in analysis.levels("background_vus") if type(level) in (int, float)]
 
 
-def _point(level: float, trials: Sequence[MeasuredOutcome]) -> dict[str, Any]:
-    completed = [_completed_per_s(o) for o in trials]
+def _point(level: float, trials: Sequence[MeasuredOutcome], depending: Dependence) -> dict[str, Any]:
+    completed = {o.number: _completed_per_s(o) for o in trials}
     stats = [s for o in trials for s in (o.stats, o.stats.background) if s]
-    means = [o.stats.wait_ms for o in trials]
-    p99 = percentiles.over_trials(trials, 0.99)
+    mean_ms = depending.mean("wait_ms", trials)
+    p99 = percentiles.over_trials(trials, 0.99, depending)
     return {
         "load": level,
-        "per_s": statistics.fmean(completed),
-        "per_s_trials": completed,
-        "mean_ms": geometric_centre(means),
-        "mean_ms_interval": geometric_mean(means),
-        "mean_ms_trials": means,
+        "per_s": statistics.fmean(completed.values()),
+        "per_s_trials": list(completed.values()),
+        "per_s_interval": depending.arithmetic(completed),
+        "mean_ms": mean_ms.centre if mean_ms else None,
+        "mean_ms_trials": [o.stats.wait_ms for o in trials],
+        "mean_ms_interval": mean_ms,
         "p99_ms": p99.centre if p99 else None,
         "failed": sum(s.failures for s in stats) / sum(s.requests for s in stats),
         "limited_by": limits.cell_text(trials),

@@ -9,9 +9,9 @@ from stevec_report import limits, percentiles
 from stevec_report.analysis import Analysis
 from stevec_report.averages import median
 from stevec_report.blocks import TRIALS_COLUMN, Block, Column, Figure, Table, trials_cell
+from stevec_report.dependence import Dependence, run_dependence
 from stevec_report.experiments.common import Strip
 from stevec_report.figures import saturation
-from stevec_report.intervals import geometric_centre
 from stevec_report.origin import without_capacity
 from stevec_report.outcomes import MeasuredOutcome
 from stevec_report.rows import FAILED, LIMITED, SLOW, count_sent, share
@@ -59,24 +59,27 @@ def strips(analysis: Analysis) -> list[Strip]:
 
 
 def _points(analysis: Analysis, door: str) -> list[dict[str, Any]]:
+    depending = run_dependence(analysis)
     return [
-        _point(rate, trials)
+        _point(rate, trials, depending)
         for rate in analysis.levels("rate_per_s")
         if isinstance(rate, int | float)
         for trials in limits.apart(analysis.select(door=door, rate_per_s=rate))
     ]
 
 
-def _point(rate: float, trials: Sequence[MeasuredOutcome]) -> dict[str, Any]:
+def _point(rate: float, trials: Sequence[MeasuredOutcome], depending: Dependence) -> dict[str, Any]:
     offered, failed, _ = _counts(trials)
-    p99 = percentiles.over_trials(trials, 0.99)
+    mean_ms, p99 = depending.mean("mean_ms", trials), percentiles.over_trials(trials, 0.99, depending)
     return {
         "load": rate,
         "trials": trials,
         "per_s": statistics.median([_achieved(o) for o in trials]),
         "per_s_trials": [_achieved(o) for o in trials],
-        "mean_ms": geometric_centre([o.mean_ms for o in trials if o.mean_ms]),
+        "per_s_interval": depending.arithmetic({o.number: _achieved(o) for o in trials}),
+        "mean_ms": mean_ms.centre if mean_ms else None,
         "mean_ms_trials": [o.mean_ms for o in trials if o.mean_ms],
+        "mean_ms_interval": mean_ms,
         "p99": p99,
         "p99_ms": p99.centre if p99 else None,
         "failed": share(failed, offered),
@@ -90,11 +93,11 @@ def _counts(trials: Sequence[MeasuredOutcome]) -> tuple[int, int, int]:
     return count_sent(trials) + never_sent, sum(o.stats.failures for o in trials) + never_sent, never_sent
 
 
-def _p99_of_all(trials: Sequence[MeasuredOutcome]) -> str:
+def _p99_of_all(trials: Sequence[MeasuredOutcome], depending: Dependence) -> str:
     """The 99th percentile of all planned requests, as `percentiles.over_trials`: as text, as it may be a limit."""
     if not all(math.isfinite(o.stats.all_p99_ms) for o in trials):
         return f"> {min(o.record.number('timeout_s', 60) for o in trials):g} s"
-    return interval_text(percentiles.mean_of(trials, 0.99, lambda o: o.stats.all_p99_ms))
+    return interval_text(percentiles.mean_of(trials, 0.99, lambda o: o.stats.all_p99_ms, depending))
 
 
 def _achieved(outcome: MeasuredOutcome) -> float:
@@ -120,7 +123,7 @@ def _table(analysis: Analysis) -> Table:
         LIMITED,
         TRIALS_COLUMN,
     ]
-    rows = []
+    rows, depending = [], run_dependence(analysis)
     for door in analysis.run.doors:
         for point in _points(analysis, door):
             trials = point["trials"]
@@ -137,8 +140,8 @@ def _table(analysis: Analysis) -> Table:
                     "slow_share": share(sum(o.stats.slow for o in trials), offered),
                     "mean_ms": point["mean_ms"],
                     "p99_ms": point["p99"],
-                    "p99_of_all": _p99_of_all(trials),
-                    "service_p99_ms": percentiles.mean_of(trials, 0.99, lambda o: o.stats.service_p99_ms),
+                    "p99_of_all": _p99_of_all(trials, depending),
+                    "service_p99_ms": percentiles.mean_of(trials, 0.99, lambda o: o.stats.service_p99_ms, depending),
                     "lag_p50_ms": median(lag.p50_ms for lag in lags),
                     "lag_p99_ms": median(lag.p99_ms for lag in lags),
                     "lag_max_ms": max((lag.max_ms for lag in lags if lag.max_ms is not None), default=None),

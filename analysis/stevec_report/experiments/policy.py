@@ -11,6 +11,7 @@ from stevec_report.analysis import Analysis
 from stevec_report.averages import mean
 from stevec_report.blocks import TRIALS_COLUMN, Block, Column, Figure, Table, Words, trials_cell
 from stevec_report.costs import cost_block
+from stevec_report.dependence import Dependence, run_dependence
 from stevec_report.experiments.policy_choice import (
     Measured,
     edit_ratios,
@@ -30,7 +31,7 @@ def blocks(analysis: Analysis) -> list[Block]:
     if not cells:
         return [Words("note", "There is no valid trial whose freshness is known.")]
     return [
-        policy_table(cells),
+        policy_table(cells, run_dependence(analysis)),
         Figure(
             "freshness-offload",
             "Stale reads against origin offload, by policy",
@@ -64,7 +65,7 @@ def measured_cells(analysis: Analysis) -> list[Measured]:
     return sorted(found, key=lambda cell: cell.edit_ratio)
 
 
-def policy_table(cells: Sequence[Measured]) -> Table:
+def policy_table(cells: Sequence[Measured], depending: Dependence) -> Table:
     """One row per policy and rate of edits."""
     front = {id(cell) for ratio in edit_ratios(cells) for cell in pareto_front(with_edits(cells, ratio))}
     columns = [
@@ -102,7 +103,7 @@ def policy_table(cells: Sequence[Measured]) -> Table:
                 "offload_bytes": mean(cell.bytes),
                 "stale_percent": cell.stale_ratio.in_percent(),
                 **{f"staleness_{level}_s": value for level, value in cell.old.seconds.items()},
-                **rows.percentiles(limits.believed(cell.outcomes)),
+                **rows.percentiles(limits.believed(cell.outcomes), depending),
                 "limited_by": rows.limited_by(cell.outcomes),
                 "edits": statistics.fmean(o.stats.writes for o in cell.outcomes),
                 "purge_calls": mean(p.calls for p in purges),

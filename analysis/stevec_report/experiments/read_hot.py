@@ -10,6 +10,7 @@ from stevec_report.block_values import block_test
 from stevec_report.blocks import Block, Column, Figure, Table
 from stevec_report.claims import Claim, test_claim
 from stevec_report.costs import cost_block
+from stevec_report.dependence import Shown, run_dependence
 from stevec_report.experiments.beside_study import MEAN_ROW, by_repetition, run_label
 from stevec_report.figures import figure_1_3
 from stevec_report.figures.ratios import Ratio
@@ -58,8 +59,9 @@ def blocks(analysis: Analysis) -> list[Block]:
             "figure-1.3",
             "Mean response time by path, the study's and this run's",
             "Figure 1.3. Mean response time by path, on one logarithmic scale: equal ratios are equal distances. Each "
-            "dot is one trial, the first repetition on top; the stroke and the number are their geometric mean, the "
-            "line below its 95 % interval. Below are the ratios to a path without a cache, with their 95 % intervals.",
+            "dot is one trial, the first repetition on top; the stroke and the number are their mean (the study's "
+            "arithmetic, ours geometric), the line below its 95 % interval. Below are the ratios to a path without a "
+            "cache, with their 95 % intervals.",
             lambda: figure_1_3.draw(
                 reference.read_series("1.2", "mean_ms"), _means(analysis), _ratios(analysis), run_label(analysis)
             ),
@@ -207,8 +209,9 @@ def _origin_share(trials: Sequence[MeasuredOutcome]) -> float | None:
     return share(sum(o.record.counter_requests for o in trials), count_sent(trials))
 
 
-def _means(analysis: Analysis) -> dict[str, list[measures.Point]]:
-    return {door: measures.points("mean_ms", analysis.select(door=door)) for door in analysis.run.doors}
+def _means(analysis: Analysis) -> dict[str, Shown]:
+    depending = run_dependence(analysis)
+    return {door: depending.shown("mean_ms", analysis.select(door=door)) for door in analysis.run.doors}
 
 
 def _ratios(analysis: Analysis) -> list[Ratio]:

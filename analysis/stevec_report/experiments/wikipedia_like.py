@@ -9,6 +9,7 @@ from stevec_report import limits, measures, percentiles, rows, staleness, wordin
 from stevec_report.analysis import Analysis
 from stevec_report.averages import mean
 from stevec_report.blocks import TRIALS_COLUMN, Block, Column, Figure, Row, Table, Words, trials_cell
+from stevec_report.dependence import Dependence, run_dependence
 from stevec_report.figures import hits_by_rank
 from stevec_report.outcomes import BlockKey, MeasuredOutcome
 
@@ -21,7 +22,7 @@ def blocks(analysis: Analysis) -> list[Block]:
     found = [_of_exponent(analysis, exponent) for exponent in _exponents(analysis)]
     return [
         Words("p", _say(found)),
-        _table(found),
+        _table(found, run_dependence(analysis)),
         Figure(
             "hits-by-rank",
             "Hit ratio by the rank of a page",
@@ -101,7 +102,7 @@ def _say_growth(hits: Sequence[dict[BlockKey, float]]) -> str:
     return f"the share {'grows' if grows else 'does not grow'} with the exponent in every repetition"
 
 
-def _table(found: Sequence[dict[str, Any]]) -> Table:
+def _table(found: Sequence[dict[str, Any]], depending: Dependence) -> Table:
     columns = [
         Column("popularity", "popularity", "text", left=True),
         Column("pages", "pages", "count"),
@@ -124,11 +125,11 @@ def _table(found: Sequence[dict[str, Any]]) -> Table:
         "popularity that turns a draw into a page. A read is stale if it returned an older revision than the newest "
         "one acknowledged before it was sent. " + percentiles.NOTE + rows.LIMITED_NOTE,
         columns,
-        [_row(own) for own in found],
+        [_row(own, depending) for own in found],
     )
 
 
-def _row(own: dict[str, Any]) -> Row:
+def _row(own: dict[str, Any], depending: Dependence) -> Row:
     trials = own["trials"]
     old = own["staleness"]
     return {
@@ -141,7 +142,7 @@ def _row(own: dict[str, Any]) -> Row:
         "offload_bytes": mean(own["bytes"]),
         "stale_percent": old.ratio.in_percent() if old else None,
         "staleness_p95_s": old.seconds["p95"] if old else None,
-        **rows.percentiles(limits.believed(trials)),
+        **rows.percentiles(limits.believed(trials), depending),
         "limited_by": rows.limited_by(trials),
         "trials": trials_cell(o.number for o in trials),
     }

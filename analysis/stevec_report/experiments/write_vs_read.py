@@ -12,6 +12,7 @@ from stevec_report.averages import mean
 from stevec_report.block_values import block_test
 from stevec_report.blocks import Block, Column, Figure, Row, Table
 from stevec_report.claims import test_claim
+from stevec_report.dependence import run_dependence
 from stevec_report.experiments.beside_study import MEAN_ROW, by_repetition, run_label
 from stevec_report.figures import figure_1_9, write_and_read
 from stevec_report.figures.figure_1_9 import Means
@@ -39,16 +40,16 @@ def blocks(analysis: Analysis) -> list[Block]:
     number = "1.7" if direct else "1.8"  # of the table and of the figure
     study = reference.read_series(number, "mean_ms", series="method")
     ours = _by_operation(analysis.outcomes)
-    means = {name: measures.points("mean_ms", valid_of(own)) for name, own in ours.items()}
+    depending = run_dependence(analysis)
+    means = {name: depending.shown("mean_ms", valid_of(own)) for name, own in ours.items()}
     return [
         Figure(
             f"figure-{number}",
             f"Mean response time of writes and reads, {'without' if direct else 'with'} a cache",
             f"Figure {number}. Mean response time of a write and of a read, on one logarithmic scale. Each dot is one "
-            "trial; the stroke and the number are their geometric mean, the line below its 95 % interval.",
-            lambda: write_and_read.draw(
-                study, means, direct, _ratio(analysis), _far(analysis), run_label(analysis)
-            ),
+            "trial; the stroke and the number are their mean (the study's arithmetic, ours geometric), the line below "
+            "its 95 % interval.",
+            lambda: write_and_read.draw(study, means, direct, _ratio(analysis), _far(analysis), run_label(analysis)),
         ),
         by_repetition(
             f"table-{number}",

@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from matplotlib.figure import Figure
 
 from stevec_report.figures import means
-from stevec_report.figures.limited import unlimited
 from stevec_report.figures.ratios import Ratio
 from stevec_report.figures.write_and_read import DOORS, METHODS
 from stevec_report.intervals import Interval
@@ -23,7 +22,7 @@ def draw(study: Means, ours: Means, ratios: Mapping[bool, Interval | None], ours
 
 def _rows(own: Means) -> list[means.Row]:
     return [
-        means.Row(f"{operation},\n{path}", DOORS[direct], unlimited(ms for ms in [own[direct][operation]] if ms))
+        means.study_row(f"{operation},\n{path}", DOORS[direct], (ms for ms in [own[direct][operation]] if ms))
         for direct, path in PATHS.items()
         for operation in METHODS.values()
     ]

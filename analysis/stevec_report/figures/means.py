@@ -1,9 +1,10 @@
 """Mean response times, the study's above and this run's below, on one logarithmic scale; and the ratios of interest.
 
+The study's means are arithmetic, as in its tables, and this run's geometric, as everywhere in a report.
 On this scale equal ratios are equal distances, so that patterns can be compared although the hardware differs.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,8 +16,8 @@ from matplotlib.figure import Figure
 from stevec_report import plot_style
 from stevec_report.figures import limited, ratios
 from stevec_report.figures.ratios import Ratio
-from stevec_report.intervals import Interval, geometric_mean
-from stevec_report.measures import Point, believed
+from stevec_report.intervals import Interval, t_interval
+from stevec_report.measures import Point
 from stevec_report.wording import three_digits
 
 ROW_IN = 0.34
@@ -28,21 +29,23 @@ SPAN_MIN = 4  # longest ÷ shortest time of the axis, at least
 
 @dataclass(frozen=True)
 class Row:
-    """The trials of one path or operation, in order of repetition; `door` gives the colour."""
+    """The trials of one path or operation, in order of repetition, and their mean; `door` gives the colour."""
 
     label: str
     door: str
-    points: list[Point]
-
-    @property
-    def mean(self) -> Interval | None:
-        """The geometric mean of the trials that nothing limited, or of all if there are no others; None without any."""
-        return geometric_mean(believed(self.points)) if self.points else None
+    points: Sequence[Point]
+    mean: Interval | None
 
     @property
     def is_limited(self) -> bool:
         """Whether all trials were limited."""
         return bool(self.points) and all(limit for _, limit in self.points)
+
+
+def study_row(label: str, door: str, values: Iterable[float]) -> Row:
+    """The row of the study's values in ms, one a repetition, with their arithmetic mean."""
+    points = limited.unlimited(values)
+    return Row(label, door, points, t_interval([ms for ms, _ in points]) if points else None)
 
 
 def draw(

@@ -1,6 +1,6 @@
 """A system under growing load: throughput, response time, and failures. All doors are drawn alike."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,6 @@ from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
 
 from stevec_report import plot_style
 from stevec_report.figures import limited
-from stevec_report.intervals import Interval, geometric_mean, t_interval
 
 HEIGHT_IN = 6.6
 SIDE_STEP = 0.008  # of the greatest load, between doors, so that their marks do not cover each other
@@ -19,17 +18,17 @@ TOLERATED_WITHIN = 3.0  # the line is drawn if the highest value times this reac
 LAW: dict[str, Any] = {"linewidth": 1, "linestyle": (0, (1, 1))}
 P99: dict[str, Any] = {"linewidth": 1, "linestyle": (0, (4, 2)), "markersize": 3, "markerfacecolor": "none"}
 Points = Sequence[dict[str, Any]]
-Estimate = Callable[[Sequence[float]], Interval]
 
 
 def draw(doors: dict[str, dict[str, Any]], load_label: str, offered: bool = False) -> Figure:
     """Draw three panels over the load: completed requests per second, response time, failed share.
 
     Args:
-        doors: {door: {"points": [{"load", "per_s", "per_s_trials", "mean_ms", "mean_ms_trials", "p99_ms", "failed",
-            "limited_by"}], "law", "knee", "knee_interval"}}, points by rising load; values may be None. `law` is a
-            `ScalabilityLaw` or None, `knee` a load or None, `knee_interval` (low, high) or None. A point of trials that
-            were `limited_by` something is hollow. A level that has no other point interrupts the line.
+        doors: {door: {"points": [{"load", "per_s", "per_s_trials", "per_s_interval", "mean_ms", "mean_ms_trials",
+            "mean_ms_interval", "p99_ms", "failed", "limited_by"}], "law", "knee", "knee_interval"}}, points by rising
+            load; values may be None. `law` is a `ScalabilityLaw` or None, `knee` a load or None, `knee_interval` (low,
+            high) or None. A point of trials that were `limited_by` something is hollow. A level that has no other point
+            interrupts the line.
         load_label: label of the load axis.
         offered: whether the load is itself a rate, so that a line of equality makes sense.
     """
@@ -48,8 +47,8 @@ def draw(doors: dict[str, dict[str, Any]], load_label: str, offered: bool = Fals
 def _draw_door(panels: tuple[Axes, Axes, Axes], name: str, door: dict[str, Any], shift: float) -> None:
     rate, time, failed = panels
     points, colour = door["points"], plot_style.door_colour(name)
-    _draw_values(rate, name, points, "per_s", shift, t_interval)
-    _draw_values(time, name, points, "mean_ms", shift, geometric_mean)
+    _draw_values(rate, name, points, "per_s", shift)
+    _draw_values(time, name, points, "mean_ms", shift)
     _draw_line(time, name, points, "p99_ms", shift, **P99)
     _draw_line(failed, name, points, "failed", shift, linewidth=1.6, markersize=4.5)
     for key, axes in (("p99_ms", time), ("failed", failed)):
@@ -65,21 +64,17 @@ def _draw_door(panels: tuple[Axes, Axes, Axes], name: str, door: dict[str, Any],
             time.axvspan(*door["knee_interval"], color=colour, alpha=0.15, linewidth=0, zorder=0)
 
 
-def _draw_values(axes: Axes, name: str, points: Points, key: str, shift: float, interval: Estimate) -> None:
+def _draw_values(axes: Axes, name: str, points: Points, key: str, shift: float) -> None:
     """Draw the trials as dots, and the values of `key` with the intervals of the trials' means, joined by a line."""
     colour = plot_style.door_colour(name)
     for point in points:
         own = [(value, point["limited_by"] or None) for value in point[f"{key}_trials"]]
         at = point["load"] + shift
         limited.scatter(axes, [at] * len(own), own, colour, marker=plot_style.door_marker(name), s=9)
-        if not point["limited_by"]:
-            _draw_interval(axes, at, [value for value, _ in own], interval, colour)
+        interval = point[f"{key}_interval"]
+        if not point["limited_by"] and interval and interval.bounds:
+            axes.plot([at, at], interval.bounds, color=colour, linewidth=1.2, zorder=2)
     _draw_line(axes, name, points, key, shift, linewidth=1.6, markersize=4.5)
-
-
-def _draw_interval(axes: Axes, at: float, values: Sequence[float], interval: Estimate, colour: str) -> None:
-    if len(values) > 1 and (bounds := interval(values).bounds):
-        axes.plot([at, at], bounds, color=colour, linewidth=1.2, zorder=2)
 
 
 def _draw_line(axes: Axes, name: str, points: Points, key: str, shift: float, **style: Any) -> None:
