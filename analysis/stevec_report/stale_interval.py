@@ -7,16 +7,14 @@ that of a ratio over clusters (W. G. Cochran, "Sampling techniques", 1977, secti
 than their edits explain, it is that over trials.
 """
 
-import math
 from collections.abc import Sequence
 
-from scipy.special import fdtri, gammaincinv, stdtrit
+from scipy.special import gammaincinv, ndtri, stdtrit
 
 from stevec_report.freshness.clusters import ClusterSums
 from stevec_report.intervals import LEVEL, Interval
 
-# A larger value would widen the intervals of three trials beyond 1.5 times what is needed where trials are alike.
-TRIALS_DIFFER = 0.1
+TRIALS_ENOUGH = 5  # with fewer, Student's t makes intervals up to twice as wide as they could be
 
 
 def stale_interval(trials: Sequence[ClusterSums], level: float = LEVEL) -> Interval:
@@ -50,20 +48,16 @@ def _next_cluster(trials: Sequence[ClusterSums]) -> float:
 
 
 def _variance(trials: Sequence[ClusterSums], ratio: float, level: float) -> float:
-    """Variance of the number of stale reads: that over clusters or, if it is significantly larger, that over trials."""
+    """Variance of the number of stale reads: the larger of that over clusters and that over trials, widened."""
     by_edit = sum(
         one.stale_squared - 2 * ratio * one.stale_times_reads + ratio**2 * one.reads_squared for one in trials
     )
     freedom = len(trials) - 1
     by_trial = sum((one.stale - ratio * one.judged) ** 2 for one in trials) * len(trials) / freedom
-    # Where all reads are stale, both are 0; where each page has one edit, rounding may take the first below.
-    by_edit = max(by_edit, 1e-9)
-    clusters = max(1, sum(one.stale_clusters for one in trials) - 1)
-    if by_trial / by_edit <= fdtri(freedom, clusters, 1 - TRIALS_DIFFER):
-        return max(by_edit, by_trial)
     # The gamma interval uses normal quantiles; so few trials need Student's.
-    widened = stdtrit(freedom, 0.5 + level / 2) / stdtrit(math.inf, 0.5 + level / 2)
-    return by_trial * float(widened) ** 2
+    widened = float(stdtrit(freedom, 0.5 + level / 2) / ndtri(0.5 + level / 2))
+    # Where all reads are stale, both are 0; where each page has one edit, rounding may take the first below.
+    return max(by_edit, by_trial * widened**2, 1e-9)
 
 
 def _gamma_quantile(mean: float, variance: float, level: float) -> float:

@@ -160,7 +160,7 @@ def test_the_most_saving_of_those_within_is_chosen_and_the_others_are_explained(
     fresh = cell("none", [0.0] * 3, [0.0] * 3, asks_each_time=True)
     chosen, why = recommend([beyond, within, fresh], Tolerance(0.01, 2))
     assert chosen == [within]
-    assert why.startswith("purge keeps 81 % from the origin, stale: 0.500 (0.3")
+    assert why.startswith("purge keeps 81 % from the origin, stale: 0.500 (0.2")
     assert "ttl would keep 91 % and is beyond it: 20.3" in why
     assert "none" not in why
     assert recommend([beyond, within, fresh], Tolerance(0, 0))[0] == [fresh]
