@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from stevec_compare.detectable import detectable
 from stevec_report.hypothesis_tests import ALPHA, holm
+from stevec_report.power import detectable
 
 T = TypeVar("T")
 LOG_MAX = 700.0  # of what math.exp takes

@@ -19,13 +19,13 @@ from scipy import stats
 
 from stevec_compare.comparison import Comparison
 from stevec_compare.counts import total
-from stevec_compare.detectable import POWER, detectable
 from stevec_compare.errors import CompareError
 from stevec_compare.run_values import values_of
 from stevec_report import limits, wording
 from stevec_report.hypothesis_tests import ALPHA
 from stevec_report.intervals import Interval
 from stevec_report.levels import level_text
+from stevec_report.power import POWER, detectable
 
 FILE_MAX_BYTES = 100_000
 LIMITS = {

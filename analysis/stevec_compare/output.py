@@ -5,7 +5,6 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from stevec_compare.comparison import Comparison
-from stevec_compare.detectable import POWER
 from stevec_compare.difference import Difference
 from stevec_compare.folders import Compared
 from stevec_compare.gate import Verdict
@@ -13,6 +12,7 @@ from stevec_compare.run import RunNumbers
 from stevec_compare.run_values import RATIOS, values_of
 from stevec_compare.spread import as_json as run_as_json
 from stevec_report import wording
+from stevec_report.power import POWER
 
 NAMES = {
     "mean_ms": "mean",

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import cache
 
 import numpy as np
-from scipy.special import nctdtrinc, stdtrit
+from scipy.special import nctdtrinc, ndtri, stdtrit
 
 from stevec_report.hypothesis_tests import TIE, least_p
 
@@ -48,15 +48,20 @@ def detectable_by_sign_flips(blocks: int, alpha: float) -> float | None:
     return high
 
 
-def detectable_by_t_test(blocks: int, alpha: float) -> float | None:
-    """The smallest effect that a two-sided paired t test finds with 80 % power; None with fewer than two blocks.
+def detectable(error: float, freedom: float, alpha: float) -> float:
+    """The true difference that a two-sided t test at level `alpha` finds with 80 % power, in the unit of `error`.
 
     From the noncentral t distribution (J. Cohen, "Statistical power analysis for the behavioral sciences", 1988).
+    `error` is the estimated standard error with `freedom` degrees of freedom, infinite if it is known.
     """
-    if blocks < 2:
-        return None
-    critical = float(stdtrit(blocks - 1, 1 - alpha / 2))
-    return float(nctdtrinc(blocks - 1, 1 - POWER, critical)) / math.sqrt(blocks)
+    if math.isinf(freedom):
+        return error * float(ndtri(1 - alpha / 2) + ndtri(POWER))
+    return error * float(nctdtrinc(freedom, 1 - POWER, stdtrit(freedom, 1 - alpha / 2)))
+
+
+def detectable_by_t_test(blocks: int, alpha: float) -> float | None:
+    """The smallest effect that a two-sided paired t test finds with 80 % power; None with fewer than two blocks."""
+    return detectable(1 / math.sqrt(blocks), blocks - 1, alpha) if blocks > 1 else None
 
 
 def detectable_by_equivalence(blocks: int, alpha: float) -> float | None:
