@@ -18,6 +18,7 @@ from markupsafe import Markup, escape
 from stevec_report import code_version, expectations, study_report, svg, verdicts, wording
 from stevec_report.blocks import Table, Words
 from stevec_report.json_fields import get_object
+from stevec_report.measured_blocks import is_one_stack, sample_words
 from stevec_report.origin import EMULATED
 from stevec_report.parts import DrawnFigure, Part
 from stevec_report.provenance import describe_results, describe_run, split_common
@@ -59,6 +60,8 @@ def render(
         explained=_explained(parts),
         decided=decided,
         verdict_counts=study_report.count_words(parts, decided),
+        in_run=" in this run" if is_one_stack(results.manifest) else "",
+        sample=sample_words(results.manifest),
         disagreement=study_report.disagreement,
         study_concerns=study_report.concerns(parts) if head else [],
         numbers_note=NUMBERS_NOTE,

@@ -6,6 +6,7 @@ from urllib.parse import urlsplit
 
 from stevec_report import limits
 from stevec_report.json_fields import get_object, get_texts
+from stevec_report.measured_blocks import is_one_stack
 from stevec_report.origin import EMULATED, Origin
 from stevec_report.outcomes import valid_of
 from stevec_report.parts import Part
@@ -15,6 +16,10 @@ from stevec_report.wording import NOT_RECORDED, count_of, join_words, part_of, t
 
 STOLEN_SHARE_MIN = 0.02  # of all cores; a smaller share is within the normal variation of a trial
 Threat = tuple[str, str]  # short name, sentences
+ONE_STACK = (
+    " All blocks come from one start of the system, which may favour one path in all of them. So a verdict holds for "
+    "this run on this machine; a study with the preset sample starts the system anew for each block."
+)
 LOOPBACK_HOSTS = ("localhost", "127.0.0.1", "::1")
 
 
@@ -46,7 +51,8 @@ def list_threats(results: Run | Study, parts: Sequence[Part]) -> list[Threat]:
         (
             "What a verdict is of",
             "A verdict is about this system under these settings, without the study's hardware, network and CDN. A "
-            "confirmed hypothesis means that the effect was found again, not the study's numbers.",
+            "confirmed hypothesis means that the effect was found again, not the study's numbers."
+            + (ONE_STACK if is_one_stack(results.manifest) else ""),
         ),
     ]
     return [threat for threat in threats if threat is not None]

@@ -132,7 +132,7 @@ def test_ids_of_the_figures_do_not_clash(reported_run):
 def test_the_answer_comes_first_and_everything_is_there(reported_run):
     found = read_page(reported_run)
     text = found.text
-    order = ["Is this true?", "Undecided:", "cached ÷ source", "the study: 0.445", "What could be wrong"]
+    order = ["Is this true?", "Undecided in this run:", "cached ÷ source", "the study: 0.445", "What could be wrong"]
     order += ["All 20 trials are valid", "thresholds of the verdict are not recorded", "commit that ran abc1234abc"]
     order += ["Why this verdict", "Table 1.1.", "Figure 1.3.", "Table 1.2."]
     order += [
@@ -233,7 +233,7 @@ def test_a_run_without_one_valid_trial_still_has_a_report(run_folder):
     assert main([str(run_folder)]) == 0
     text = read_page(run_folder).text
     assert "12 of 12 trials are invalid." in text
-    assert "Undecided:" in text
+    assert "Undecided in this run:" in text
 
 
 @pytest.mark.usefixtures("without_pictures")

@@ -5,6 +5,7 @@ import shutil
 import pytest
 from run_folder_fixture import build_run_folder, build_study_folder, edit_json, find_trial
 
+from stevec_report.measured_blocks import is_one_stack, sample_words
 from stevec_report.run_folder import RunFolderError, read_run
 from stevec_report.study_folder import read_results
 
@@ -186,3 +187,28 @@ def test_of_a_study_that_goes_on_whole_blocks_are_read(tmp_path):
         read_results(study)
     edit_json(study / "manifest.json", lambda manifest: manifest.update(sample={"blocks": [{}, {}]}))
     assert [len(entry.run.trials) for entry in read_results(study).runs] == [8, 4]
+
+
+@pytest.mark.parametrize(
+    ("sample", "words"),
+    [
+        ({}, ""),
+        (
+            {"blocks": [{}] * 3, "blocks_planned": 9, "reasons": ["3 of 9 blocks are measured"]},
+            "3 of 9 blocks are measured. The study is not a sample yet.",
+        ),
+        ({"blocks": [{}] * 9, "blocks_planned": 9, "is_sample": True}, "9 of 9 blocks are measured."),
+        (
+            {"blocks": [{}] * 2, "blocks_planned": 2, "reasons": [f"reason {n}" for n in range(8)]},
+            "2 of 2 blocks are measured. The study is not a sample: "
+            "reason 0; reason 1; reason 2; reason 3; reason 4; reason 5; and 2 more.",
+        ),
+    ],
+)
+def test_a_sample_says_how_much_of_it_there_is(sample, words):
+    assert sample_words({"sample": sample}) == words
+
+
+def test_only_a_sample_of_several_blocks_has_several_stacks():
+    assert is_one_stack({}) and is_one_stack({"sample": {"blocks": [{}]}})
+    assert not is_one_stack({"sample": {"blocks": [{}, {}]}})

@@ -149,6 +149,21 @@ def test_calibration_and_prediction_are_kept_apart(tmp_path):
 
 
 @pytest.mark.usefixtures("without_pictures")
+@pytest.mark.parametrize("blocks", [1, 2])
+def test_a_sample_says_under_its_answer_what_it_lacks(tmp_path, blocks):
+    study = build_study_folder(tmp_path, experiments=("read-sparse",), repetitions=2, requests=20)
+    why = "other processes disturbed 3 of the 4 trials of block 1"
+    sample = {"blocks_planned": 9, "blocks": [{}] * blocks, "is_sample": False, "reasons": [why]}
+    edit_json(study / "manifest.json", lambda m: m.update(sample=sample, status="partial"))
+    assert main([str(study)]) == 0
+    text = read_page(study).text
+    said = f"{blocks} of 9 blocks are measured. The study is not a sample: {why}."
+    assert text.index("Of six hypotheses: ") < text.index(said) < text.index("The six hypotheses.")
+    # Every block has a start of its own, so one block is one run.
+    assert ("Undecided in this run:" in text) == ("one start of the system" in text) == (blocks == 1)
+
+
+@pytest.mark.usefixtures("without_pictures")
 def test_a_broken_run_does_not_take_the_others_down(tmp_path, capsys):
     study = build_study_folder(tmp_path, experiments=SMALL)
     edit_json(study / "runs/read-sparse/manifest.json", lambda m: m.update(schema_version=3))
