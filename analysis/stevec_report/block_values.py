@@ -1,7 +1,7 @@
 """One value per block, for tests. The levels of a load or of a size are fixed factors, and blocks are the repetitions.
 
 Levels within a block share its minutes on the machine. As replicates of each other they would count one observation
-many times: false positives in 24 % of simulated runs without any effect, where 5 % is claimed (decision 29).
+many times (decision 29).
 """
 
 import statistics

@@ -7,8 +7,8 @@ from itertools import product
 
 import numpy as np
 
-from stevec_report.dependence import run_dependence
-from stevec_report.experiments.read_hot import door_test
+from stevec_report import key_numbers
+from stevec_report.experiments import read_hot
 from stevec_report.intervals import Interval
 from stevec_report.outcomes import MeasuredOutcome
 from stevec_simulate.made_up import MadeUpTrial, make_up, measure
@@ -23,7 +23,9 @@ Z = 1.959964  # of an oracle, who knows the standard deviation
 def lines(noises: Sequence[Noise], simulations: int, rng: np.random.Generator) -> Iterator[Line]:
     """Coverage of a cell's mean, and of the ratio of two doors, under each of the `noises`."""
     found = [(noise, [_simulate(noise, rng) for _ in range(simulations)]) for noise in noises]
-    for (what, name), (noise, seen) in product((("mean of a door", "mean"), ("ratio of two doors", "ratio")), found):
+    for (what, name), (noise, seen) in product(
+        (("the first page: mean of a door", "mean"), ("the first page: ratio of two doors", "ratio")), found
+    ):
         own = [one[name] for one in seen]
         oracle = float(np.median([one.oracle_width for one in own]))
         covered, widths = [one.covers for one in own], [one.width for one in own]
@@ -46,16 +48,18 @@ def _simulate(noise: Noise, rng: np.random.Generator) -> dict[str, _Seen]:
         for repetition in range(1, BLOCKS + 1)
     ]
     analysis = make_up("read-hot", measure(blocks, noise, rng))
-    cached, source = (analysis.select(door=door) for door in ("cached", "source"))
-    mean = run_dependence(analysis).mean("mean_ms", cached)
-    ratio = door_test(analysis, "cached", "source").ratio
-    at = [_positions(own) for own in (cached, source)]
+    evidence = read_hot.evidence(analysis)
+    # The first page's numbers, which are those of all tables and figures, too.
+    shown = {one.label: one.ours for one in key_numbers.of(analysis, evidence)}
+    at = [_positions(analysis.select(door=door)) for door in ("cached", "source")]
     # Each block has a level of its own in each cell.
     level_sd = noise.between_runs * noise.trial_sd / math.sqrt(BLOCKS)
     return {
-        "mean": _see(mean, MEANS_MS["cached"], math.hypot(noise.mean_sd(at[0]), level_sd)),
+        "mean": _see(
+            shown["mean response time, cached"], MEANS_MS["cached"], math.hypot(noise.mean_sd(at[0]), level_sd)
+        ),
         "ratio": _see(
-            ratio,
+            shown[evidence.effect_name],
             MEANS_MS["cached"] / MEANS_MS["source"],
             math.hypot(noise.difference_sd(*at), math.sqrt(2) * level_sd),
         ),
