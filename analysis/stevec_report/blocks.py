@@ -76,7 +76,8 @@ def judged_cell(good: bool, yes: str = "valid", no: str = "invalid") -> Cell:
 class Table:
     """Rows are {column key: value or Cell}; `footer` has summary rows, which stay last when the table is sorted.
 
-    `rows_max` limits the rows on the page; the CSV file has all.
+    `rows_max` limits the rows on the page; the CSV file has all. Where `stacks` is true, the cells of a row are below
+    each other on a narrow screen.
     """
 
     name: str
@@ -86,6 +87,7 @@ class Table:
     rows: list[Row]
     footer: list[Row] = field(default_factory=list)
     rows_max: int | None = None
+    stacks: bool = False
 
     @property
     def page_columns(self) -> list[Column]:

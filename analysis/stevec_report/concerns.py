@@ -10,6 +10,7 @@ from stevec_report import limits, wording
 from stevec_report.analysis import Analysis
 from stevec_report.claims import Claim, detectable_ratio
 from stevec_report.experiments import drift
+from stevec_report.experiments.edit_costs import size_of
 from stevec_report.outcomes import MeasuredOutcome
 from stevec_report.verdicts import Evidence
 
@@ -32,6 +33,7 @@ def of(analysis: Analysis) -> list[Concern]:
         *_limited(analysis.valid),
         *_disturbed(analysis.valid),
         *_drift(analysis),
+        *_pace(analysis),
         *_origin(analysis),
     ]
 
@@ -65,7 +67,8 @@ def _valid(analysis: Analysis) -> Concern:
     trials = wording.count_of(len(analysis.outcomes), "trial")
     invalid = len(analysis.outcomes) - len(analysis.valid)
     if not invalid:
-        return Concern(f"All {trials} are valid: every request is accounted for.")
+        all_are = "The only trial is" if len(analysis.outcomes) == 1 else f"All {trials} are"
+        return Concern(f"{all_are} valid: every request is accounted for.")
     are = "is" if invalid == 1 else "are"
     return Concern(f"{invalid} of {trials} {are} invalid and enter no result.", f"{invalid} of {trials} invalid")
 
@@ -99,6 +102,17 @@ def _drift(analysis: Analysis) -> Iterator[Concern]:
         yield Concern(
             f"Times changed by {drift.change(trend)} over the run; ratios suffer less, as the order is random.",
             "drift over the run",
+        )
+
+
+def _pace(analysis: Analysis) -> Iterator[Concern]:
+    """Of E4: whether the definition sets the pauses by page size."""
+    paces = {(size_of(o), o.record.number("pause_s")) for o in analysis.valid}
+    if analysis.name == "mixed-write" and len({pause_s for _, pause_s in paces}) > 1:
+        yield Concern(
+            "The page size sets the pace between requests, as the study's runs imply: “larger pages cost more” is "
+            "about longer runs, in which more copies expire.",
+            "pace set by page size",
         )
 
 

@@ -68,6 +68,7 @@ def verdict_table(parts: Sequence[Part], verdicts: dict[str, Verdict]) -> Table:
         "p is below 0.05. Refuted: a claim clearly fails.",
         columns,
         rows,
+        stacks=True,
     )
 
 

@@ -8,7 +8,7 @@ from stevec_report import limits
 from stevec_report.json_fields import get_object, get_texts
 from stevec_report.measured_blocks import is_one_stack
 from stevec_report.origin import EMULATED, Origin
-from stevec_report.outcomes import valid_of
+from stevec_report.outcomes import MeasuredOutcome, valid_of
 from stevec_report.parts import Part
 from stevec_report.run_folder import Run
 from stevec_report.study_folder import Study
@@ -33,6 +33,7 @@ def list_threats(results: Run | Study, parts: Sequence[Part]) -> list[Threat]:
         _describe_generator(parts),
         _describe_host(parts),
         _describe_loop(parts),
+        _describe_filling(parts),
         _describe_failures(parts),
     ]
     if get_object(results.manifest, "git").get("dirty") is True:
@@ -163,6 +164,24 @@ def _describe_loop(parts: Sequence[Part]) -> Threat | None:
         "thus gets fewer requests while it is slow, and high percentiles are lower than for independent users "
         "(coordinated omission). The study did the same, so its means and these can be compared.",
     )
+
+
+def _describe_filling(parts: Sequence[Part]) -> Threat | None:
+    trials = [o for part in parts if part.name == "overload" for o in valid_of(part.outcomes) if o.door == "cached"]
+    loads = sorted({o.record.number("background_vus") for o in trials})
+    if len(loads) < 2:
+        return None
+    low, high = ([o for o in trials if o.record.number("background_vus") == load] for load in (loads[0], loads[-1]))
+    return (
+        "A cache that is still filling",
+        "Every trial of overload begins with an empty cache. Through the cache, the probe beside few readers thus "
+        f"meets a cache that is still filling: it served {_served(low)} of the probe's requests beside {loads[0]:g} "
+        f"readers, and {_served(high)} beside {loads[-1]:g}. The less the load, the more of its time is the origin's.",
+    )
+
+
+def _served(trials: Sequence[MeasuredOutcome]) -> str:
+    return f"{100 * sum(o.stats.served_by_cache for o in trials) / sum(o.stats.requests for o in trials):.0f} %"
 
 
 def _describe_failures(parts: Sequence[Part]) -> Threat | None:

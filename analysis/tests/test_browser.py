@@ -18,6 +18,7 @@ from stevec_report.__main__ import main
 CHROMIUM = os.environ.get("CHROMIUM_BIN") or shutil.which("chromium") or shutil.which("google-chrome")
 TIMEOUT_S = 120
 SCREEN, PHONE = (1280, 800), (500, 900)  # Chromium has no narrower window
+NARROW = 400  # of a frame in that window
 MEASURE = """
 const folds = [...document.querySelectorAll('details')]
 const found = {
@@ -33,6 +34,21 @@ found.headings = [...document.querySelectorAll('h1, h2, h3, h4')].map((heading) 
 found.unnamed = [...document.querySelectorAll('table')].filter((table) => !table.caption
   || [...table.querySelectorAll('th')].some((heading) => !heading.scope)).length
 document.body.replaceChildren(Object.assign(document.createElement('pre'), { textContent: JSON.stringify(found) }))
+"""
+IN_FRAME = """
+addEventListener('load', () => {
+  const inner = document.querySelector('iframe').contentWindow
+  const box = inner.document.getElementById('hypotheses-table')
+  const screen = box.getBoundingClientRect()
+  const cells = [...box.querySelectorAll('tbody tr:first-child td')].slice(2).filter((cell) => {
+    const place = cell.getBoundingClientRect()
+    return place.width > 0 && place.right <= screen.right && place.left >= screen.left
+  })
+  const found = {
+    width: inner.innerWidth, wide: box.scrollWidth - box.clientWidth, labels: cells.map((cell) => cell.dataset.label)
+  }
+  document.body.replaceChildren(Object.assign(document.createElement('pre'), { textContent: JSON.stringify(found) }))
+})
 """
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium: make setup")
@@ -94,6 +110,18 @@ def test_on_a_phone_only_tables_scroll(reported_study, tmp_path):
     found = measure(reported_study / "report/index.html", tmp_path, PHONE)
     assert found["pageOverflow"] <= 0
     assert found["wide"] != []
+
+
+def test_the_hypotheses_stack_where_the_screen_is_narrow(reported_study, tmp_path):
+    text = (reported_study / "report/index.html").read_text(encoding="utf-8")
+    (tmp_path / "page.html").write_text(re.sub(r"<meta http-equiv.*?>|<script>.*?</script>", "", text, flags=re.DOTALL))
+    frame = tmp_path / "frame.html"
+    frame.write_text(f"<iframe src=page.html width={NARROW} height=900></iframe><script>{IN_FRAME}</script>")
+    shown = browse("--allow-file-access-from-files", "--virtual-time-budget=5000", "--dump-dom", f"file://{frame}")
+    found = json.loads(re.search(r"<pre>(.*?)</pre>", shown, re.DOTALL)[1])
+    assert found["width"] == NARROW
+    assert found["wide"] <= 0
+    assert found["labels"] == ["ratio", "here (95\u202f% interval)", "the study", "p, corrected", "what could be wrong"]
 
 
 def test_headings_are_in_order_and_tables_are_named(reported_study, tmp_path):

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from run_folder_fixture import build_run_folder, edit_column, edit_json, find_trial, scale_times
 
-from stevec_report import reference, thresholds
+from stevec_report import concerns, reference, thresholds
 from stevec_report.experiments import (
     edit_costs,
     mixed_write,
@@ -18,6 +18,8 @@ from stevec_report.experiments import (
     read_sparse,
     write_vs_read,
 )
+from stevec_report.parts import Part
+from stevec_report.threats import list_threats
 from stevec_report.verdicts import decide_one
 
 
@@ -230,6 +232,35 @@ def test_e5_a_little_dearer(tmp_path, analyse_run):
     verdict = decide_one(write_vs_read.evidence(analyse_run(run)))
     assert verdict.result == "confirmed"
     assert [claim.holds for claim in verdict.evidence.claims] == [True, True]
+
+
+def test_e3_shows_how_full_the_cache_is_for_the_probe(overload_folder, analyse_run):
+    analysis = analyse_run(overload_folder)
+    (table,) = (block for block in overload.blocks(analysis) if block.name == "table-1.5")
+    shares = {row["parallel"]: row.get("cached_share") for row in table.rows}
+    own = analysis.select(door="cached", background_vus=20)
+    assert shares[20] == sum(o.stats.served_by_cache for o in own) / sum(o.stats.requests for o in own)
+    threat = dict(
+        list_threats(analysis.run, [Part("overload", "..", "", run=analysis.run, outcomes=analysis.outcomes)])
+    )
+    text = threat["A cache that is still filling"]
+    assert f"{100 * shares[0]:.0f} % of the probe's requests beside 0 readers, and {100 * shares[250]:.0f} %" in text
+
+
+@pytest.mark.parametrize("pause_s", [0, 0.01])
+def test_e4_says_that_the_page_size_sets_the_pace(tmp_path, analyse_run, pause_s):
+    sizes = {str(size): {"page_size_chars": size, "pause_s": pause} for size, pause in ((5000, 0), (50_000, pause_s))}
+    workloads = {"mixed": {"edit_ratio": 0.05}, "get-only": {"edit_ratio": 0}}
+    factors = {"page_size_chars": sizes, "workload": workloads}
+    run = build_run_folder(tmp_path, experiment="mixed-write", repetitions=1, requests=40, factors=factors)
+    shorts = [concern.short for concern in concerns.of(analyse_run(run))]
+    assert ("pace set by page size" in shorts) == (pause_s > 0)
+
+
+def test_one_trial_is_not_called_all(tmp_path, analyse_run):
+    run = build_run_folder(tmp_path, experiment="mine", repetitions=1, factors={"door": ["source"]}, requests=20)
+    texts = [concern.text for concern in concerns.of(analyse_run(run))]
+    assert "The only trial is valid: every request is accounted for." in texts
 
 
 def test_e3_counts_who_was_not_answered_as_having_waited(overload_folder, analyse_run):

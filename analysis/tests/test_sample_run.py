@@ -20,6 +20,7 @@ from stevec_report.tolerance import TOLERATED_MS
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLE = ROOT / "results" / "sample"
 POLICY = ROOT / "results" / "sample-policy"
+PAGE_MAX_BYTES = 1_000_000
 RUNS = [*sorted((SAMPLE / "runs").iterdir()), POLICY]
 # By number in the study: the experiment that has it ("" for the study's own), and the study's values.
 TIMES, LOADED = ("mean_ms",), ("background_rate_per_min", "mean_ms")
@@ -69,6 +70,10 @@ def reported_sample(tmp_path_factory):
         patch.setattr(plot_style, "to_png", lambda figure: b"")
         assert main([str(study)]) == 0
     return study / "report"
+
+
+def test_the_page_of_the_sample_is_at_most_a_megabyte(reported_sample):
+    assert (reported_sample / "index.html").stat().st_size <= PAGE_MAX_BYTES
 
 
 def study_values(table, columns):

@@ -89,7 +89,7 @@ def test_what_e4_saw_is_taken_apart(reported_study):
     rows = read_table(reported_study, "mixed-write/table-1.6-origin")
     assert len(rows) == 4  # 2 sizes, 2 repetitions
     for row in rows:
-        parts = sum(int(row[name]) for name in ("writes", "expiry", "invalidation"))
+        parts = sum(int(row[name]) for name in ("writes", "expiry", "more_than_twin"))
         assert parts == int(row["origin_requests"])
         assert row["hits_samples"] == row["hits_counter"] == row["hits_log"]
     models = read_table(reported_study, "mixed-write/table-1.6-model")
