@@ -17,7 +17,7 @@ simulations that did what its heading says, with its 99 % Monte-Carlo interval, 
 noise: "runs 2 ×" is a spread between runs of twice that of trials, ρ the correlation of trials
 that follow each other. Of intervals it is how often they cover the truth. A line fails if the
 whole interval contradicts what the share has to be, or if intervals are too wide beside those of
-an oracle that knows the model. 400 simulations take N minutes.
+an oracle that knows the model. 400 simulations take 10 to 16 minutes.
 
 Each block of a simulated run has a stack of its own, started anew as in the lab's sample: a cell
 has another level in each block. A run on one stack says something about that stack only. The area
