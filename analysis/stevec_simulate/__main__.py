@@ -45,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--simulations", type=int, default=400, help="of each line (default 400)")
     parser.add_argument("--seed", type=int, default=1, help="of the random numbers (default 1)")
-    parser.add_argument("--only", choices=sorted(AREAS), help="one area")
+    parser.add_argument("--only", choices=sorted(AREAS), metavar="AREA", help=f"one area: {', '.join(AREAS)}")
     parser.add_argument("--json", action="store_true", help="the lines as JSON")
     options = parser.parse_args(arguments)
     if not 1 <= options.simulations <= SIMULATIONS_MAX:
