@@ -9,6 +9,7 @@ import pytest
 
 from stevec_report import expectations
 from stevec_report.hypothesis_tests import ALPHA
+from stevec_report.levels import level_text
 
 EXPERIMENTS = Path(__file__).resolve().parents[2] / "loadgen/experiments"
 FEWER = {
@@ -122,5 +123,5 @@ def test_the_expectations_of_the_project_name_levels_that_there_are():
         for one in expectations.read(experiment):
             stated += 1
             for factor, levels in [*one.levels.items(), *(one.than or {}).items()]:
-                assert set(levels) <= set(experiment["factors"][factor]), (file.name, one.that)
+                assert set(levels) <= set(map(level_text, experiment["factors"][factor])), (file.name, one.that)
     assert stated >= 15

@@ -155,16 +155,17 @@ export function resumedJob (config, name, requested) {
     { ...manifest, target },
     { preset: requested.preset, seed: requested.seed, profile: requested.profile, target: requested.target }
   )
+  const origin = sameOrigin(manifest, requested.origin)
+  // A run of an older version may have a profile of another form.
+  requireForm(profile.asked, `the profile in ${path.join(directory, 'manifest.json')}`)
   const common = {
     directory,
     preset,
     seed,
     profile: requested.profile ?? asFittedHere(profile, config),
     target,
-    origin: sameOrigin(manifest, requested.origin)
+    origin
   }
-  // A run of an older version may have a profile of another form.
-  requireForm(profile.asked, `the profile in ${path.join(directory, 'manifest.json')}`)
   const { pause_s: pauseS } = profile.asked.client
   const fit = fitTo(target)
   const { blocks } = requested
