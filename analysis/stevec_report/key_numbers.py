@@ -1,21 +1,43 @@
 """The few numbers that carry the answer of an experiment, with their intervals and the study's values.
 
-The effect that the verdict is about comes first. Where an experiment has no effect of its own, these are the extreme
-cells: the shortest and the longest mean time, the highest hit ratio, the most stale reads.
+The effect that the verdict is about comes first. An experiment outside the study shows the measures of which it states
+expectations, in the cells that they name; one without expectations shows its extreme cells.
 """
 
+import itertools
 import statistics
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from stevec_report import measures, outcomes, reference, staleness, wording
 from stevec_report.analysis import Analysis
 from stevec_report.dependence import run_dependence
 from stevec_report.intervals import Interval, clipped, t_interval
-from stevec_report.outcomes import MeasuredOutcome
+from stevec_report.measure_intervals import interval_of
+from stevec_report.measures import MEASURES
+from stevec_report.outcomes import CellKey, MeasuredOutcome
+from stevec_report.stated_expectations import Expectation, Levels, read
 from stevec_report.verdicts import Evidence
 
 NUMBERS_MAX = 4
+NAMES = {  # of measures: label and unit; shares are shown in per cent
+    "hit_ratio": ("hit ratio", "%"),
+    "cache_hits": ("requests that the cache served", ""),
+    "origin_offload": ("reads kept from the origin", "%"),
+    "origin_requests": ("requests at the origin", ""),
+    "origin_reads": ("reads at the origin", ""),
+    "stale_ratio": ("stale reads", "%"),
+    "mean_ms": ("mean response time", "ms"),
+    "wait_ms": ("mean wait", "ms"),
+    "p50_ms": ("median response time", "ms"),
+    "p95_ms": ("p95 of response times", "ms"),
+    "p99_ms": ("p99 of response times", "ms"),
+    "answered_per_s": ("requests answered", "1/s"),
+    "staleness_max_s": ("most outdated read", "s"),
+    "failures": ("failed requests", ""),
+    "failed_ratio": ("failed requests", "%"),
+}
 STUDY_REQUESTS = {"read-hot": 1000, "read-sparse": 100}  # of a repetition
 Trials = Sequence[MeasuredOutcome]
 
@@ -58,11 +80,19 @@ def of(analysis: Analysis, evidence: Evidence | None) -> list[KeyNumber]:
     """Return at most NUMBERS_MAX numbers."""
     own = _OF_EXPERIMENT.get(analysis.name)
     if evidence is None or own is None:
-        return list(_extremes(analysis))[:NUMBERS_MAX]
+        expected = list(itertools.islice(_of_expectations(analysis, _expected(analysis)), NUMBERS_MAX))
+        return expected or list(itertools.islice(_extremes(analysis), NUMBERS_MAX))
     effect = KeyNumber(
         evidence.effect_name, evidence.effect.ratio if evidence.effect else None, study=evidence.study_effect
     )
     return [effect, *own(analysis)][:NUMBERS_MAX]
+
+
+def _expected(analysis: Analysis) -> list[Expectation]:
+    try:
+        return read(analysis.run.experiment)
+    except ValueError:  # its table says so
+        return []
 
 
 def _read_hot(analysis: Analysis) -> Iterator[KeyNumber]:
@@ -138,26 +168,70 @@ def _write_vs_read(analysis: Analysis) -> Iterator[KeyNumber]:
     yield KeyNumber("write − read", t_interval(gaps) if gaps else None, "ms", study["write"] - study["read"])
 
 
+def _of_expectations(analysis: Analysis, expected: Sequence[Expectation]) -> Iterator[KeyNumber]:
+    """The measures of what the experiment expects, in the cells that it names: of each measure a comparison first."""
+    ranks: Counter[tuple[str, bool]] = Counter()
+    order: list[tuple[bool, int, int]] = []  # counts last, then by rank within the measure
+    for one in expected:
+        is_count = one.than is None
+        order.append((is_count, ranks[one.measure, is_count], len(order)))
+        ranks[one.measure, is_count] += 1
+    cells = outcomes.cells(analysis.valid)
+    wanted = [(expected[at].measure, cell) for *_, at in sorted(order) for cell in _cells_of(expected[at], list(cells))]
+    for measure, cell in dict.fromkeys(wanted):
+        yield _of_measure(analysis, measure, cell, cells[cell])
+
+
+def _cells_of(one: Expectation, cells: Sequence[CellKey]) -> list[CellKey]:
+    """The cells of a count; of a comparison two that differ in what it names only, at the last levels of the rest."""
+    named = [cell for cell in cells if _is_in(cell, one.levels)]
+    if one.than is None:
+        return named
+    for cell in reversed(named):
+        for other in cells:
+            if _is_in(other, one.than) and _rest(other, one.than) == _rest(cell, one.levels):
+                return [cell, other]
+    return []
+
+
+def _is_in(cell: CellKey, levels: Levels) -> bool:
+    return all(dict(cell).get(factor) in wanted for factor, wanted in levels.items())
+
+
+def _rest(cell: CellKey, levels: Levels) -> CellKey:
+    return tuple(item for item in cell if item[0] not in levels)
+
+
 def _extremes(analysis: Analysis) -> Iterator[KeyNumber]:
-    cells = list(outcomes.cells(analysis.valid).items())
-    depending = run_dependence(analysis)
-    times = {cell: mean.centre for cell, trials in cells if (mean := depending.mean("mean_ms", trials))}
-    if times:
-        ordered = sorted(times, key=times.__getitem__)
-        for word, cell in (("shortest", ordered[0]), ("longest", ordered[-1])):
-            yield _mean_ms(analysis, f"{word} mean response time: {outcomes.cell_text(cell)}", dict(cells)[cell])
-    hits = [(cell, own) for cell, trials in cells if (own := _known(o.stats.hit_ratio for o in trials))]
-    if hits:
-        cell, shares = max(hits, key=lambda entry: statistics.fmean(entry[1]))
-        yield _share(f"highest hit ratio: {outcomes.cell_text(cell)}", shares, None)
-    stale = [(cell, found.ratio) for cell, trials in cells if (found := staleness.of_trials(trials))]
-    if stale:
-        cell, ratio = max(stale, key=lambda entry: entry[1].centre)
-        yield KeyNumber(f"most stale reads: {outcomes.cell_text(cell)}", ratio.in_percent(), "%")
+    """Where pages are edited, what was kept from the origin and what was stale; else times and hit ratios."""
+    cells = outcomes.cells(analysis.valid)
+    with_edits = {cell: own for cell, own in cells.items() if staleness.of_trials(own)}
+    if with_edits:
+        for measure in ("origin_offload", "stale_ratio"):
+            yield from _ends(analysis, measure, with_edits, ("most", "fewest"))
+        return
+    yield from _ends(analysis, "mean_ms", cells, ("longest", "shortest"))
+    yield from _ends(analysis, "hit_ratio", cells, ("highest",))
 
 
-def _known(values: Iterable[float | None]) -> list[float]:
-    return [value for value in values if value is not None]
+def _ends(
+    analysis: Analysis, measure: str, cells: Mapping[CellKey, Trials], words: Sequence[str]
+) -> Iterator[KeyNumber]:
+    """The cells in which the measure is largest and, with two `words`, smallest."""
+    found = {cell: one.centre for cell, own in cells.items() if (one := interval_of(analysis, measure, own))}
+    ordered = sorted(found, key=found.__getitem__, reverse=True)
+    if ordered:
+        for word, cell in zip(words, (ordered[0], ordered[-1]), strict=False):
+            number = _of_measure(analysis, measure, cell, cells[cell])
+            yield replace(number, label=f"{word} {number.label}")
+
+
+def _of_measure(analysis: Analysis, measure: str, cell: CellKey, trials: Trials) -> KeyNumber:
+    name, unit = NAMES[measure]
+    ours = interval_of(analysis, measure, trials)
+    limited = MEASURES[measure].is_time and all(o.limited for o in trials)
+    ours = ours.in_percent() if ours and unit == "%" else ours
+    return KeyNumber(f"{name}: {outcomes.cell_text(cell)}", ours, unit, limited=limited)
 
 
 def _mean_ms(

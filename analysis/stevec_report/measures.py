@@ -4,7 +4,7 @@ Every verdict takes its values from here, so that a limited trial enters none on
 long anything took (docs/decisions/0024-limited-trials-enter-no-verdict-on-times.md).
 """
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -70,11 +70,6 @@ def points(name: str, trials: Iterable[MeasuredOutcome]) -> list[Point]:
     """Return the points that a figure draws, of all `trials` that have a value, by repetition."""
     ordered = sorted(trials, key=lambda trial: trial.block)
     return [(value, trial.limited_by) for trial in ordered if (value := MEASURES[name].of(trial)) is not None]
-
-
-def believed(points: Sequence[Point]) -> list[float]:
-    """The values of the points whose mean is drawn: those that nothing limited, or all if there are no others."""
-    return [value for value, limit in points if limit is None] or [value for value, _ in points]
 
 
 def by_block(name: str, trials: Iterable[MeasuredOutcome]) -> dict[BlockKey, float]:

@@ -77,16 +77,24 @@ def asks_each_time(analysis: Analysis, trial: MeasuredOutcome) -> bool:
     return policy in ("revalidate", "no-store") or not analysis.run.doors[trial.door].caching
 
 
+def ratio_of(analysis: Analysis, trials: Sequence[MeasuredOutcome]) -> Interval | None:
+    """The share of stale reads over the trials of a cell; exactly 0 if none can be stale. None without edits."""
+    found = of_trials(trials)
+    if found is None:
+        return None
+    known = found.stale == 0 and asks_each_time(analysis, trials[0])
+    return Interval(0.0, 0.0, 0.0, len(trials)) if known else found.ratio
+
+
 def tables(analysis: Analysis) -> list[Table]:
     """The table of a run in a list, one row a cell that has edits; [] if none has."""
     rows, cells = [], []
     for cell, members in all_outcomes.cells(analysis.valid).items():
         found = of_trials(members)
-        if found is None:
+        ratio = ratio_of(analysis, members)
+        if found is None or ratio is None:
             continue
         cells.append(found)
-        known = found.stale == 0 and asks_each_time(analysis, members[0])
-        ratio = Interval(0.0, 0.0, 0.0, len(members)) if known else found.ratio
         row = {"cell": all_outcomes.cell_text(cell), "stale_percent": ratio.in_percent(), "stale": found.stale}
         row["stale_edits"] = sum(one.stale_clusters for one in found.clusters)
         row |= {"judged": found.judged, "uncertain": found.uncertain, "unknown": found.unknown}

@@ -9,6 +9,7 @@ import pytest
 from run_folder_fixture import build_run_folder, edit_json, find_trial
 
 from stevec_predict.cost import newest_prices
+from stevec_report import key_numbers
 from stevec_report.__main__ import main
 from stevec_report.experiments import policy
 from stevec_report.experiments.policy import measured_cells
@@ -125,6 +126,25 @@ def test_costs_are_the_prices_times_what_was_measured(reported, analyse_run):
     assert row["origin_hours"] == pytest.approx(1e6 * (1 + edits) / 500 / 3600 * price["origin_hour"])
     purge = next(r for r in table.rows if r["policy"] == "purge-url")
     assert purge["cdn_purges"] == pytest.approx(16 * 1e6 * edits * price["cdn_purge_per_path"], rel=0.1)
+
+
+def test_the_first_page_has_offload_and_stale_reads_with_the_intervals_of_the_table(reported, analyse_run):
+    analysis = analyse_run(reported)
+    cells = {cell.name: cell for cell in measured_cells(analysis)}
+    found = {number.label: number.ours for number in key_numbers.of(analysis, None)}
+    assert found == {
+        f"{name}: {policy}, edit_ratio 0.05": of(cells[policy]).in_percent()
+        for name, of in (("stale reads", lambda c: c.stale_ratio), ("reads kept from the origin", lambda c: c.offload))
+        for policy in ("purge-url", "ttl")
+    }
+    del analysis.run.experiment["expectations"]
+    labels = [number.label.partition(":")[0] for number in key_numbers.of(analysis, None)]
+    assert labels == [
+        "most reads kept from the origin",
+        "fewest reads kept from the origin",
+        "most stale reads",
+        "fewest stale reads",
+    ]
 
 
 def test_invalid_trials_are_in_no_cell(tmp_path, analyse_run):
