@@ -1,7 +1,7 @@
 # stevec's one task runner. `make` alone lists the targets.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up down test test-slow verify verify-analysis torture test-cloudflare image image-lock test-image \
-  bench flame bench-idle bench-cost bench-dearest bench-peers bench-edge fuzz-edge bench-report figures lock
+.PHONY: help setup demo up down test test-slow verify verify-analysis torture test-cloudflare image image-lock \
+  test-image bench flame bench-idle bench-cost bench-dearest bench-peers bench-edge fuzz-edge bench-report figures lock
 
 # The tests' Node, one of those in .ci/node; empty: the one on PATH.
 NODE = $(STEVEC_NODE)

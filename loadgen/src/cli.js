@@ -76,7 +76,8 @@ export async function main (argv, early = {}) {
       process.stdout.write(`${command.help}\n`)
       return 0
     }
-    return await command.run({ ...early, values, positionals, beforeDashes, commandLine: ['stevec', ...argv].join(' ') })
+    const commandLine = ['stevec', ...argv].join(' ')
+    return await command.run({ ...early, values, positionals, beforeDashes, commandLine })
   } catch (error) {
     const exitCode = exitCodeOf(error)
     process.stderr.write(`${exitCode === EXIT.interrupted ? 'interrupted' : complaint(error, name)}\n`)

@@ -87,8 +87,10 @@ async function named (positionals) {
   }
   if (namesExperiment && last === 'study') throw new UsageError('compare-run takes one experiment, not the study')
   if (refs.length === 1 && await isDirty()) {
-    throw new UsageError('the working tree has changes that no commit has, and only commits are measured: commit them ' +
-      'or put them aside with `git stash -u`, or name HEAD to measure without them')
+    throw new UsageError(
+      'the working tree has changes that no commit has, and only commits are measured: commit them or put them aside ' +
+      'with `git stash -u`, or name HEAD to measure without them'
+    )
   }
   return {
     refs: [refs[0], refs[1] ?? 'HEAD'],

@@ -76,7 +76,9 @@ const CODE = ['--', '.', ':(exclude)results']
 export function gitState () {
   try {
     const status = git('status', '--porcelain', ...CODE)
-    const changes = status === '' ? null : createHash('sha256').update(status + git('diff', 'HEAD', ...CODE)).digest('hex')
+    const changes = status === ''
+      ? null
+      : createHash('sha256').update(status + git('diff', 'HEAD', ...CODE)).digest('hex')
     return { commit: git('rev-parse', 'HEAD'), dirty: status !== '', changes_sha256: changes }
   } catch {
     return { commit: null, dirty: null, changes_sha256: null }

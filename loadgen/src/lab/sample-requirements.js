@@ -30,7 +30,8 @@ export class SampleError extends Error {}
  */
 export async function refuseNoSample (state) {
   const reasons = await reasonsAgainstSample(state)
-  if (reasons.length > 0) throw new SampleError(`this would be no sample:\n${reasons.map((each) => `  ${each}`).join('\n')}`)
+  if (reasons.length === 0) return
+  throw new SampleError(['this would be no sample:', ...reasons.map((each) => `  ${each}`)].join('\n'))
 }
 
 /**
