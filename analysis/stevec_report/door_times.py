@@ -75,5 +75,5 @@ def client_sum(database: duckdb.DuckDBPyConnection, samples: Sequence[Path]) -> 
 
 
 def _time_sum(time_ms: str) -> str:
-    """SQL for the fields of a `TimeSum`."""
-    return f"count(*), coalesce(sum(CAST(round(1000000 * {time_ms}) AS BIGINT)), 0)"
+    """SQL for the fields of a `TimeSum`; a row without a time does not count."""
+    return f"count({time_ms}), coalesce(sum(CAST(round(1000000 * {time_ms}) AS BIGINT)), 0)"

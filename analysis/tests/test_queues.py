@@ -1,7 +1,10 @@
 """In which trials requests queued in front of the door, beside trials that differ in their load alone."""
 
+import gzip
+import json
+
 import pytest
-from run_folder_fixture import build_run_folder, edit_json, find_trial, plan_samples, saturate
+from run_folder_fixture import build_run_folder, edit_json, find_trial, plan_samples, saturate, write_gzip
 
 from stevec_report import trust
 from stevec_report.experiments import machine_use
@@ -74,6 +77,18 @@ def test_a_level_without_a_lighter_one_is_not_marked(tmp_path, analyse_run):
     said = trust.sentences(analysis)[1]
     assert said.startswith("No valid trial was limited by the load generator. Whether requests queued in front of")
     assert "is not known: this takes the log of the door, a lighter load" in said
+
+
+def test_a_log_of_another_server_that_has_no_times_tells_of_no_queue(tmp_path, analyse_run):
+    run = build(tmp_path)
+    send_late(run, 9, rate_per_s=SLOW)
+    for log in run.glob("trials/*/*.log.gz"):
+        lines = [json.loads(line) for line in gzip.decompress(log.read_bytes()).splitlines()]
+        untimed = [{name: value for name, value in line.items() if name != "duration_s"} for line in lines]
+        write_gzip(log, "".join(f"{json.dumps(line)}\n" for line in untimed).encode())
+    analysis = analyse_run(run)
+    assert [o.stats.door_time for o in analysis.valid] == [None] * len(analysis.valid)
+    assert queued(analysis) == []
 
 
 def test_what_is_not_known_of_some_trials_is_said(tmp_path, analyse_run):
