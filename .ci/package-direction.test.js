@@ -12,7 +12,7 @@ const CONFIG = /** @type {any} */ ({
 const CASES = [
   ['wiki-app/test/a.js', "import { isFree } from '@stevec/harness/ports'", null],
   ['wiki-app/test/a.js', "import { other } from '../src/app.js'", null],
-  ['wiki-app/test/a.js', "import { isFree } from '../../harness/src/ports.js'", /leaves the package/],
+  ['wiki-app/test/a.js', 'import { isFree } from "../../harness/src/ports.js"', /leaves the package/],
   [
     'wiki-app/src/pages/a.js',
     "const { startStack } = await import('../../../loadgen/src/stack.js')",
@@ -20,7 +20,7 @@ const CASES = [
   ],
   ['harness/src/a.js', "import { render } from '@stevec/nginx'", /harness may not import nginx/],
   ['nginx/test/a.js', "/** @type {import('@stevec/cdn/edge').Edge} */", /nginx may not import cdn/],
-  ['.ci/a.js', "import { ROOT } from '../harness/src/config.js'", null]
+  ['.ci/a.js', 'import { ROOT } from "../harness/src/config.js"', null]
 ]
 
 for (const [file, text, problem] of CASES) {
