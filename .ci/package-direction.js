@@ -5,7 +5,7 @@ import path from 'node:path'
 export const PACKAGES = ['harness', 'nginx', 'cdn', 'wiki-app', 'arm-image', 'loadgen']
 
 /** Also finds `import('…')` in JSDoc, which the parser does not see. */
-const SPECIFIER = /(?:from |import |import\()'([^']+)'/g
+const SPECIFIER = /(?:from |import |import\()(['"])([^'"]+)\1/g
 
 /**
  * @param {string} specifier
@@ -31,7 +31,7 @@ export const packageDirection = {
     Program () {
       const here = PACKAGES.find((name) => path.relative(cwd, filename).startsWith(`${name}/`))
       if (here === undefined) return
-      for (const { 1: specifier, index } of sourceCode.text.matchAll(SPECIFIER)) {
+      for (const { 2: specifier, index } of sourceCode.text.matchAll(SPECIFIER)) {
         const message = directionProblem(specifier, here)
         if (message !== null) report({ loc: sourceCode.getLocFromIndex(index), message })
       }
