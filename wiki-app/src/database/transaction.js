@@ -10,7 +10,8 @@ import { retryAfter } from '../http/retry-after.js'
 const { MongoNetworkTimeoutError, MongoServerError } = mongoose.mongo
 
 /** A proxy waits 30 s for a response. */
-const DEADLINE_MS = 20_000
+const ANSWER_MAX_MS = 25_000
+const CONFLICTS_MAX_MS = 20_000
 const PAUSE_MAX_MS = 20
 /** Enough for many attempts; the next retry waits. */
 const RETRY_MAX_MS = 3_000
@@ -29,12 +30,36 @@ const WriteConflict = createError(
 const retryExclusive = createKeyedMutex({ maxMs: RETRY_MAX_MS })
 
 /**
- * Call it when the request arrives: a loss refuses all waiting requests.
- * @param {Connection} connection
+ * A client that waits for its edit, until the database is lost, which refuses all waiting requests, or for 25 s.
+ * @typedef {ReturnType<typeof createWait>} Wait
  */
-export function stillWanted (connection) {
+
+/** Call it when the request arrives. @param {Connection} connection */
+export function createWait (connection) {
   const losses = lossesOf(connection)
-  return () => lossesOf(connection) === losses
+  const endsAtMs = performance.now() + ANSWER_MAX_MS
+  const leftMs = () => endsAtMs - performance.now()
+  return { isOver: () => lossesOf(connection) !== losses || leftMs() <= 0, leftMs }
+}
+
+/**
+ * A database can answer pings and yet finish no write: under fsyncLock, or after its clock was set back. The driver
+ * would wait a minute for it.
+ * @template T @param {Wait} wait @param {() => Promise<T>} work  goes on when it is late
+ * @returns {Promise<T>}
+ * @throws {Error} for which `isUnavailable` is true when the wait ends first; a commit that is sent may still succeed
+ */
+export async function answerInTime (wait, work) {
+  /** @type {NodeJS.Timeout | undefined} */
+  let timer
+  const late = new Promise((resolve, reject) => {
+    timer = setTimeout(() => reject(new MongoNetworkTimeoutError('the database did not finish in time')), wait.leftMs())
+  })
+  try {
+    return await Promise.race([work(), /** @type {Promise<never>} */ (late)])
+  } finally {
+    clearTimeout(timer)
+  }
 }
 
 /**
@@ -42,17 +67,17 @@ export function stillWanted (connection) {
  * @template T
  * @param {Connection} connection  to a replica set: a lone server has no transactions
  * @param {(session: ClientSession) => Promise<T>} work  may run several times
- * @param {() => boolean} [wanted]  false: the client has got a refusal, so nothing is committed
+ * @param {Wait} [wait]  once it is over the client has got a refusal, so nothing is committed
  * @throws {Error} what `work` throws; the driver's error; 503 after 20 s of write conflicts
  */
-export async function inTransaction (connection, work, wanted = stillWanted(connection)) {
-  const deadline = performance.now() + DEADLINE_MS
-  const first = await attempt(connection, work, wanted)
+export async function inTransaction (connection, work, wait = createWait(connection)) {
+  const deadline = performance.now() + CONFLICTS_MAX_MS
+  const first = await attempt(connection, work, wait)
   if (!('lost' in first)) return first.result
   return retryExclusive(String(connection.id), async () => {
     for (let pauseMs = 1; performance.now() < deadline; pauseMs = Math.min(2 * pauseMs, PAUSE_MAX_MS)) {
       await sleep(Math.random() * pauseMs)
-      const retried = await attempt(connection, work, wanted)
+      const retried = await attempt(connection, work, wait)
       if (!('lost' in retried)) return retried.result
     }
     throw retryAfter(new WriteConflict())
@@ -61,15 +86,15 @@ export async function inTransaction (connection, work, wanted = stillWanted(conn
 
 /**
  * @template T @param {Connection} connection
- * @param {(session: ClientSession) => Promise<T>} work @param {() => boolean} wanted
+ * @param {(session: ClientSession) => Promise<T>} work @param {Wait} wait
  * @returns {Promise<{result: T} | {lost: true}>}
  */
-async function attempt (connection, work, wanted) {
+async function attempt (connection, work, wait) {
   const session = await connection.startSession()
   try {
     session.startTransaction({ readConcern: { level: 'snapshot' }, writeConcern: { w: 'majority', journal: true } })
     const result = await work(session)
-    if (!wanted()) throw new MongoNetworkTimeoutError('the database was away meanwhile')
+    if (wait.isOver()) throw new MongoNetworkTimeoutError('the database was away meanwhile')
     await session.commitTransaction()
     await session.endSession()
     return { result }

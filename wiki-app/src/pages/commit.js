@@ -1,5 +1,5 @@
 import { driverOf } from '../database/driver.js'
-import { inTransaction, stillWanted } from '../database/transaction.js'
+import { answerInTime, createWait, inTransaction } from '../database/transaction.js'
 import { currentRevision, HEAD_FIELDS, kindOf, linkTargetsOf } from './head.js'
 import { titleKey } from './name.js'
 
@@ -56,14 +56,14 @@ export function createCommit ({ models: { Pages, Revisions }, targets, currentHt
   /**
    * Durable once it resolves. The mutex serialises writes of this process, the transaction detects those of others.
    * @param {Edit} edit
-   * @param {() => boolean} [wanted]  created when the request arrived
+   * @param {import('../database/transaction.js').Wait} [wait]  created when the request arrived
    */
-  async function commit (edit, wanted = stillWanted(Pages.db)) {
+  const commit = (edit, wait = createWait(Pages.db)) => answerInTime(wait, async () => {
     const written = await runExclusive(edit.name, () =>
-      inTransaction(Pages.db, (session) => write(edit, session), wanted))
+      inTransaction(Pages.db, (session) => write(edit, session), wait))
     outbox.added()
     return written
-  }
+  })
 
   /** @param {Edit} edit @param {ClientSession} session */
   async function write (edit, session) {

@@ -1,4 +1,4 @@
-import { inTransaction, stillWanted } from '../database/transaction.js'
+import { answerInTime, createWait, inTransaction } from '../database/transaction.js'
 import { hashOf } from '../http/hash.js'
 import { currentRevision, HEAD_FIELDS, kindOf, linkTargetsOf } from './head.js'
 import { outdatedMark } from './link-targets.js'
@@ -16,11 +16,13 @@ export function createRename ({ models: { Pages, Revisions }, targets, outbox, r
    * @throws {Error} 404 when there is no such page, 409 when the new name is taken; what `precondition` throws
    */
   async function rename (name, target, attribution = {}, precondition = () => {}) {
-    const wanted = stillWanted(Pages.db)
-    const renamed = await runExclusive(name, () => inTransaction(Pages.db, (session) =>
-      move(name, target, attribution, precondition, session), wanted))
-    outbox.added()
-    return renamed
+    const wait = createWait(Pages.db)
+    return answerInTime(wait, async () => {
+      const renamed = await runExclusive(name, () => inTransaction(Pages.db, (session) =>
+        move(name, target, attribution, precondition, session), wait))
+      outbox.added()
+      return renamed
+    })
   }
 
   /**

@@ -1,4 +1,4 @@
-import { stillWanted } from '../database/transaction.js'
+import { createWait } from '../database/transaction.js'
 import { withMissing } from '../markdown/missing.js'
 import { currentRevision } from './head.js'
 import { PageMissing } from './page-errors.js'
@@ -15,10 +15,10 @@ export const createSave = ({ models: { Pages }, renderer }, commit) =>
    * @throws {Error} 413 too large, 422 when rendering takes too long; what `precondition` throws
    */
   async function save (name, { content, tags }, attribution = {}, precondition = () => {}) {
-    const wanted = stillWanted(Pages.db)
+    const wait = createWait(Pages.db)
     const { contentBytes, ...rendered } = await renderer.render(content)
     const change = { content, contentBytes, tags }
-    const { revision, before } = await commit({ name, change, attribution, rendered, precondition }, wanted)
+    const { revision, before } = await commit({ name, change, attribution, rendered, precondition }, wait)
     return { revision, contentBytes, created: currentRevision(before) === 0 }
   }
 
