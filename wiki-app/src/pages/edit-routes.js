@@ -1,11 +1,12 @@
 import { personIn } from '../access/access.js'
 import { escapeLong, HTML, renderView, wantsHtml } from '../views.js'
 import { isMisspelt, nameIn } from './address.js'
-import { CHANGE_PROPERTIES, changeIn, preconditionOf, REVISION_SCHEMA } from './change.js'
-import { RevisionIsDeletion, RevisionMissing } from './history.js'
+import { CHANGE_PROPERTIES, changeIn, preconditionOf } from './change.js'
 import { deleteUrl, editUrl, historyUrl, previewUrl, renameUrl, viewUrl, writableName } from './name.js'
-import { headerPrecondition, StaleEdit } from './preconditions.js'
+import { StaleEdit } from './preconditions.js'
 import { currentRevision } from './head.js'
+import { addRemove, addRename } from './move-routes.js'
+import { addRevert } from './revert-routes.js'
 import { canonicalTags, TAGS_SCHEMA } from './tags.js'
 import { markdownIn } from './text.js'
 import { refuseHiddenName, refuseNewHiddenName } from './visible.js'
@@ -28,19 +29,6 @@ const PREVIEW_SCHEMA = {
   required: ['content'],
   additionalProperties: false,
   properties: { content: { type: 'string' }, tags: { type: 'string', maxLength: 2_000 }, ...CHANGE_PROPERTIES }
-}
-const CHANGE_SCHEMA = { type: 'object', nullable: true, additionalProperties: false, properties: CHANGE_PROPERTIES }
-const RENAME_SCHEMA = {
-  type: 'object',
-  required: ['to'],
-  additionalProperties: false,
-  properties: { to: { type: 'string' }, ...CHANGE_PROPERTIES }
-}
-const REVERT_SCHEMA = {
-  type: 'object',
-  required: ['revision'],
-  additionalProperties: false,
-  properties: { revision: REVISION_SCHEMA, ...CHANGE_PROPERTIES }
 }
 const NAME_SCHEMA = { type: 'object', properties: { name: { type: 'string' } } }
 
@@ -155,59 +143,6 @@ function addPreview (app, { store }) {
       if (statusCode >= 500 || !wantsHtml(request)) throw error
       return reply.code(statusCode).type(HTML).send(renderView('preview', { ...form, refusal: message }))
     }
-  })
-}
-
-/** @param {FastifyInstance} app @param {Context} context */
-function addRemove (app, { store, leave }) {
-  app.delete('/wiki/*', { schema: { body: CHANGE_SCHEMA } }, async (request, reply) => {
-    const revision = await store.remove(
-      writableName(nameIn(request)),
-      changeIn(request),
-      headerPrecondition(request.headers)
-    )
-    return reply.code(204).header('page-revision', revision).send()
-  })
-
-  // HTML forms send only GET and POST.
-  app.post('/edit/delete/*', { schema: { body: CHANGE_SCHEMA } }, async (request, reply) => {
-    const name = writableName(nameIn(request))
-    await store.remove(name, changeIn(request), preconditionOf(request))
-    return leave(reply, historyUrl(name), name)
-  })
-}
-
-/** @param {FastifyInstance} app @param {Context} context */
-function addRename (app, { store, leave }) {
-  app.post('/edit/rename/*', { schema: { body: RENAME_SCHEMA } }, async (request, reply) => {
-    const name = writableName(nameIn(request))
-    const target = writableName(/** @type {{to: string}} */ (request.body).to)
-    refuseHiddenName(target)
-    const revision = await store.rename(name, target, changeIn(request), preconditionOf(request))
-    reply.header('page-revision', revision)
-    if (wantsHtml(request)) return leave(reply, `${viewUrl(target)}?saved=${revision}`, name, target)
-    return reply.code(201).header('location', viewUrl(target)).send({ name: target, revision })
-  })
-}
-
-/** @param {FastifyInstance} app @param {Context} context */
-function addRevert (app, { store, history, leave }) {
-  app.post('/edit/revert/*', { schema: { body: REVERT_SCHEMA } }, async (request, reply) => {
-    const name = writableName(nameIn(request))
-    const number = Number(/** @type {{revision: string | number}} */ (request.body).revision)
-    const old = await history.find(name, number)
-    if (old === null) throw new RevisionMissing(number, name)
-    if (old.deleted) throw new RevisionIsDeletion(number, name)
-    const { author, summary } = changeIn(request)
-    const { revision, created } = await store.save(
-      name,
-      old,
-      { author, summary: summary || `Back to revision ${number}` },
-      preconditionOf(request)
-    )
-    reply.header('page-revision', revision)
-    if (wantsHtml(request)) return leave(reply, `${viewUrl(name)}?saved=${revision}`, name)
-    return { name, revision, created }
   })
 }
 
