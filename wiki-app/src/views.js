@@ -1,7 +1,11 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { setImmediate } from 'node:timers/promises'
 import { Eta } from 'eta'
+import { mayWrite } from './access/roles.js'
 import { EDITOR_SCRIPT_URL, ICON_URL, PAGE_SCRIPT_URL, STYLE_URL } from './assets.js'
+
+/** @import {Person} from './access/access.js' */
+/** @import {AccessMode} from './access/roles.js' */
 
 const DIRECTORY = new URL('views/', import.meta.url)
 
@@ -13,16 +17,38 @@ for (const file of readdirSync(DIRECTORY)) {
 
 /**
  * @typedef {'page' | 'edit' | 'preview' | 'files' | 'merge' | 'new' | 'list' | 'search' | 'tags' | 'history' |
- *   'changes' | 'compare' | 'feed' | 'past' | 'error' | 'sign-in' | 'revert-author' | 'reverted-author'} View
+ *   'changes' | 'compare' | 'feed' | 'past' | 'error' | 'sign-in' | 'signed-in' | 'rename' | 'delete' |
+ *   'revert-author' | 'reverted-author'} View
  */
 
+/**
+ * For whom a document is. It decides what is shown, never what is allowed.
+ * @typedef {{mode: AccessMode, person: Person | null}} Reader  `person`: known below /edit/ alone
+ */
+
+/** @type {Reader} */
+const ANYBODY = { mode: 'open', person: null }
+
 /** Templates escape `data`, except what is named `…Html`. @param {View} view @param {object} data */
-export const renderView = (view, data) => eta.render(`@${view}`, {
+export const renderView = (view, data, { mode, person } = ANYBODY) => eta.render(`@${view}`, {
   ...data,
+  mode,
+  person,
+  mayWrite: mayWrite(mode, person),
   styleUrl: STYLE_URL,
   iconUrl: ICON_URL,
   pageScriptUrl: PAGE_SCRIPT_URL,
   editorScriptUrl: EDITOR_SCRIPT_URL
+})
+
+/** @param {import('fastify').FastifyRequest} request @param {View} view @param {object} data  as for `renderView` */
+export const renderFor = (request, view, data) => renderView(view, data, readerOf(request))
+
+/** @param {import('fastify').FastifyRequest} request @returns {Reader} */
+const readerOf = (request) => ({
+  mode: request.server.getDecorator('accessMode'),
+  // The request of a malformed URL has no decorators.
+  person: /** @type {{person?: Person | null}} */ (request).person ?? null
 })
 
 /** @param {string} text */

@@ -56,15 +56,20 @@ export const personIn = (request) => /** @type {Person | null} */ (request.getDe
 export const cookieIn = ({ headers, server }, name) =>
   headers.cookie === undefined ? undefined : server.parseCookie(headers.cookie)[name]
 
-/** Where a route demands no role, the client is not identified, so that a cache can answer for it. */
+/**
+ * Where a route demands no role, the client is not identified, so that a cache can answer for it; unless the route
+ * says `identifies`.
+ */
 export const access = fp(
   /** @type {FastifyPluginAsync<Pick<Services, 'users' | 'sessions'> & {mode: AccessMode, secure: boolean}>} */
   async function access (app, { mode, users, sessions, secure }) {
     /** @type {{method: string | string[], url: string, role: Demand}[]} */
     const rules = []
     app.decorate('rules', rules)
+    app.decorate('accessMode', mode)
     app.decorateRequest('person', null)
     if (mode === 'users') await app.register(cookie, { hook: false })
+    const { userOf, sessionUserOf } = createIdentification({ users, sessions, secure })
 
     app.addHook('onRoute', (route) => {
       const { role = defaultDemand(route.url, route.method) } =
@@ -75,7 +80,12 @@ export const access = fp(
     })
 
     app.addHook('onRequest', (request, reply, done) => {
-      const { role } = /** @type {{role?: Demand}} */ (request.routeOptions.config)
+      const { role, identifies } =
+        /** @type {{role?: Demand, identifies?: boolean}} */ (request.routeOptions.config)
+      if (identifies) {
+        sessionUserOf(request).then((user) => { know(request, user); done() }, done)
+        return
+      }
       if (role === undefined || role === 'anyone') return done()
       admit(request, role).then((admitted) => {
         if (admitted) done()
@@ -94,7 +104,7 @@ export const access = fp(
         return true
       }
       if (mode === 'read-only') throw new ReadOnly()
-      const user = await identify(request)
+      const user = await userOf(request)
       if (user === null) {
         if (!isPersonal(request.routeOptions.url) || !wantsHtml(request)) {
           throw Object.assign(new TokenNeeded(), { headers: CHALLENGE })
@@ -104,28 +114,42 @@ export const access = fp(
         }
         return false
       }
+      know(request, user)
       if (!suffices(user.role, demanded)) throw new RoleTooLow(user.name, user.role, demanded)
-      request.setDecorator('person', { name: user.name, role: user.role })
       return true
     }
-
-    /** @param {FastifyRequest} request */
-    async function identify (request) {
-      const { authorization } = request.headers
-      if (authorization !== undefined) {
-        // RFC 6750 §2.1; the scheme is case-insensitive (RFC 9110 §11.1).
-        const [, token] = /^Bearer +([A-Za-z0-9._~+/-]{1,200}=*)$/i.exec(authorization) ?? []
-        const user = token === undefined ? null : users?.byToken(token) ?? null
-        if (user === null) {
-          throw Object.assign(new TokenUnknown(), { headers: { 'www-authenticate': `${CHALLENGE['www-authenticate']}, error="invalid_token"` } })
-        }
-        return user
-      }
-      if (!isPersonal(request.routeOptions.url)) return null
-      const token = cookieIn(request, sessionCookie(secure))
-      return token === undefined ? null : await sessions?.find(token) ?? null
-    }
   })
+
+/** @param {Pick<Services, 'users' | 'sessions'> & {secure: boolean}} options */
+function createIdentification ({ users, sessions, secure }) {
+  /** @param {FastifyRequest} request @throws {Error} 401 for a token that nobody has */
+  async function userOf (request) {
+    const { authorization } = request.headers
+    if (authorization !== undefined) {
+      // RFC 6750 §2.1; the scheme is case-insensitive (RFC 9110 §11.1).
+      const [, token] = /^Bearer +([A-Za-z0-9._~+/-]{1,200}=*)$/i.exec(authorization) ?? []
+      const user = token === undefined ? null : users?.byToken(token) ?? null
+      if (user === null) {
+        throw Object.assign(new TokenUnknown(), { headers: { 'www-authenticate': `${CHALLENGE['www-authenticate']}, error="invalid_token"` } })
+      }
+      return user
+    }
+    return isPersonal(request.routeOptions.url) ? sessionUserOf(request) : null
+  }
+
+  /** @param {FastifyRequest} request */
+  async function sessionUserOf (request) {
+    const token = cookieIn(request, sessionCookie(secure))
+    return token === undefined ? null : await sessions?.find(token) ?? null
+  }
+
+  return { userOf, sessionUserOf }
+}
+
+/** @param {FastifyRequest} request @param {Person | null} user */
+function know (request, user) {
+  if (user !== null) request.setDecorator('person', { name: user.name, role: user.role })
+}
 
 /** @param {string} to  after sign-in */
 const signInUrl = (to) => `${SIGN_IN_URL}?${new URLSearchParams({ to })}`

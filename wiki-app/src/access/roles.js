@@ -12,6 +12,13 @@ export const ROLES = /** @type {const} */ (['reader', 'editor', 'admin'])
 /** @param {Role} role @param {Role} demanded */
 export const suffices = (role, demanded) => ROLES.indexOf(role) >= ROLES.indexOf(demanded)
 
+/**
+ * For what a document shows; routes demand roles themselves. Those who are unknown may once they have signed in.
+ * @param {AccessMode} mode @param {{role: Role} | null} person
+ */
+export const mayWrite = (mode, person) =>
+  mode !== 'read-only' && (person === null || suffices(person.role, 'editor'))
+
 /** Only below this cookies count, and caches store nothing. */
 const PERSONAL = '/edit/'
 

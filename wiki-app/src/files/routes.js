@@ -4,7 +4,7 @@ import fresh from 'fresh'
 import { AUTHOR_SCHEMA } from '../pages/change.js'
 import { redirectUnknownQuery } from '../http/known-query.js'
 import { sendRevalidated } from '../http/send-revalidated.js'
-import { HTML, renderView, wantsHtml } from '../views.js'
+import { HTML, renderFor, wantsHtml } from '../views.js'
 import { asRefusal, receive, refuseLarger, shown } from './receive.js'
 import { NotAnImage } from './image.js'
 
@@ -53,7 +53,7 @@ export async function fileRoutes (app, { files, maxBytes, policy }) {
     const { item, created } = await receive(files, request, part.file, author)
     reply.code(created ? 201 : 200)
     if (wantsHtml(request)) {
-      return reply.type(HTML).send(renderView('files', { title: created ? 'Uploaded' : 'It was there already', items: [item], one: true }))
+      return reply.type(HTML).send(renderFor(request, 'files', { title: created ? 'Uploaded' : 'It was there already', items: [item], one: true }))
     }
     const { url, markdown, type, width, height, bytes } = item
     return reply.header('location', url).send({ url, markdown, type, width, height, bytes, created })
@@ -62,7 +62,7 @@ export async function fileRoutes (app, { files, maxBytes, policy }) {
   app.get('/files', { schema: LIST_SCHEMA }, async (request, reply) => {
     const { before } = /** @type {{before?: string}} */ (request.query)
     const { items, more } = await files.list({ before, limit: FILES_PER_PART })
-    const body = renderView('files', {
+    const body = renderFor(request, 'files', {
       title: 'Pictures',
       items: items.map(shown),
       one: false,

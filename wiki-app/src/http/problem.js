@@ -3,7 +3,7 @@ import createError from '@fastify/error'
 import createRouter from 'find-my-way'
 import { pathOf } from '../observe/request-log.js'
 import { SECURITY_HEADERS } from './security-headers.js'
-import { HTML, renderView, wantsHtml } from '../views.js'
+import { HTML, renderFor, wantsHtml } from '../views.js'
 
 /** @import {FastifyInstance, FastifyRequest} from 'fastify' */
 /** @import {HTTPMethod} from 'find-my-way' */
@@ -32,7 +32,7 @@ export function createErrorHandler (isUnavailable) {
     reply.code(status).headers({ ...SECURITY_HEADERS, ...headers, 'cache-control': 'no-store' })
     const title = STATUS_CODES[status] ?? 'Error'
     if (wantsHtml(request)) {
-      return reply.type(HTML).send(renderView('error', { title, status, detail, requestId: request.id, signInUrl: error.signInUrl, createUrl: error.createUrl, historyUrl: error.historyUrl }))
+      return reply.type(HTML).send(renderFor(request, 'error', { title, status, detail, requestId: request.id, signInUrl: error.signInUrl, createUrl: error.createUrl, historyUrl: error.historyUrl }))
     }
     const current = error.currentRevision !== undefined && { current_revision: error.currentRevision }
     const problem = { ...problemOf(status, detail), request_id: request.id, ...current }

@@ -1,6 +1,6 @@
 import createError from '@fastify/error'
 import { personIn } from '../access/access.js'
-import { HTML, renderView, wantsHtml } from '../views.js'
+import { HTML, renderFor, wantsHtml } from '../views.js'
 import { PAGES_MAX } from './author-revert.js'
 import { AUTHOR_SCHEMA } from './change.js'
 import { historyUrl } from './name.js'
@@ -45,7 +45,7 @@ export async function authorRevertRoutes (app, { authorRevert }) {
   app.get(REVERT_URL, { config, schema: PREVIEW_SCHEMA }, async (request, reply) => {
     const asked = /** @type {Asked} */ (request.query)
     const found = asked.author === undefined ? null : await authorRevert.plan(optionsIn(request, asked))
-    return reply.type(HTML).send(renderView('revert-author', {
+    return reply.type(HTML).send(renderFor(request, 'revert-author', {
       title: 'Take back an author’s changes',
       url: REVERT_URL,
       asked: { author: '', since: '', limit: '', after: '', ...asked },
@@ -64,7 +64,7 @@ export async function authorRevertRoutes (app, { authorRevert }) {
     if (!wantsHtml(request)) {
       return { author: options.author, done, skipped: outcomes.length - done, next, pages: outcomes }
     }
-    return reply.type(HTML).send(renderView('reverted-author', {
+    return reply.type(HTML).send(renderFor(request, 'reverted-author', {
       title: options.author === '' ? 'Changes without a name taken back' : `Changes by “${options.author}” taken back`,
       url: REVERT_URL,
       asked: { since: '', limit: '', ...asked, after: next },

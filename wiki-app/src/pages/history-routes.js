@@ -1,6 +1,6 @@
 import createError from '@fastify/error'
 import fresh from 'fresh'
-import { HTML, renderView } from '../views.js'
+import { HTML, renderFor } from '../views.js'
 import { isMisspelt, nameIn, queryOf } from './address.js'
 import { AUTHOR_SCHEMA } from './change.js'
 import { pageDocument, readableSize, readableTime } from './document.js'
@@ -88,7 +88,7 @@ function addHistory (app, { store, history, redirects, cacheControl }) {
       })
     ])
     if (items.length === 0) return redirects.followRename(reply, name, historyUrl, new PageMissing(name))
-    const body = renderView('history', {
+    const body = renderFor(request, 'history', {
       title: `History of “${name}”`,
       viewUrl: viewUrl(name),
       deleted: head === null,
@@ -121,7 +121,7 @@ function addRevisions (app, { store, history, oldRevisions, redirects, cacheCont
     reply
       .headers({ 'cache-control': FOR_EVER, 'page-revision': revision, 'last-modified': createdAt.toUTCString() })
       .type(HTML)
-    return pageDocument(page, renderView('past', {
+    return pageDocument(page, renderFor(request, 'past', {
       revision,
       time: readableTime(createdAt.toISOString()),
       viewUrl: viewUrl(name),
@@ -156,7 +156,7 @@ function addDifference (app, { history, oldRevisions, redirects }) {
       return redirects.followRename(reply, name, (target) => differenceUrl(target, from, to), missing)
     }
     const difference = await oldRevisions.difference(before, after)
-    return reply.header('cache-control', FOR_EVER).type(HTML).send(renderView('compare', {
+    return reply.header('cache-control', FOR_EVER).type(HTML).send(renderFor(request, 'compare', {
       title: `Changes of “${name}”`,
       from,
       to,
@@ -174,7 +174,7 @@ function addChanges (app, { history, cacheControl }) {
   app.get('/changes', { schema: SCHEMAS.changes }, async (request, reply) => {
     const { author, before } = /** @type {{author?: string, before?: string}} */ (request.query)
     const { items, more } = await history.changes({ author, before, limit: ITEMS_PER_PART })
-    const body = renderView('changes', {
+    const body = renderFor(request, 'changes', {
       title: author === undefined
         ? 'Recent changes'
         : author === '' ? 'Changes without a name' : `Changes by ${author}`,
@@ -190,7 +190,7 @@ function addChanges (app, { history, cacheControl }) {
   app.get('/changes.atom', { schema: SCHEMAS.changes }, async (request, reply) => {
     const { author } = /** @type {{author?: string}} */ (request.query)
     const { items } = await history.changes({ author, limit: FEED_ITEMS })
-    const body = renderView('feed', {
+    const body = renderFor(request, 'feed', {
       title: author === undefined ? 'Changes of the wiki' : `Changes by ${author}`,
       updated: (items[0]?.created_at ?? new Date(0)).toISOString(),
       feedUrl: changesUrl('/changes.atom', { author }),

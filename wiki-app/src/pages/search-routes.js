@@ -1,4 +1,4 @@
-import { HTML, renderView } from '../views.js'
+import { HTML, renderFor } from '../views.js'
 import { isMisspelt, nameIn } from './address.js'
 import { LINE } from './change.js'
 import { readableTime } from './document.js'
@@ -41,13 +41,13 @@ export async function searchRoutes (app, { search, policy }) {
 /** @param {import('../caching/cache-policy.js').CachePolicy} policy */
 function createAnswer ({ listControl }) {
   /**
-   * @param {FastifyRequest} request @param {FastifyReply} reply @param {Parameters<typeof renderView>[0]} view
+   * @param {FastifyRequest} request @param {FastifyReply} reply @param {import('../views.js').View} view
    * @param {object} data
    */
   const send = (request, reply, view, data) => sendRevalidated(request, reply, {
     cacheControl: listControl,
     type: HTML,
-    body: renderView(view, data)
+    body: renderFor(request, view, data)
   })
   /** @param {FastifyReply} reply @param {string} url */
   const redirect = (reply, url) => reply.header('cache-control', listControl).redirect(url, 301)
