@@ -1,7 +1,7 @@
 import { driverOf } from '../database/driver.js'
 import { answerInTime, createWait, inTransaction } from '../database/transaction.js'
 import { currentRevision, HEAD_FIELDS, kindOf, linkTargetsOf } from './head.js'
-import { titleKey } from './name.js'
+import { keysOf } from './search-key.js'
 
 /** @import {ClientSession} from 'mongoose' */
 /** @import {Renderer} from '../markdown/renderer.js' */
@@ -36,6 +36,7 @@ import { titleKey } from './name.js'
  * @property {string[]} linking  pages whose link to this one looks different now; may be incomplete above LINKING_MAX
  * @property {string[]} links  names that the page started or stopped linking to
  * @property {boolean} listed  whether the page entered or left the lists of pages
+ * @property {string[]} above  pages above whose list of subpages changed
  */
 
 /**
@@ -45,14 +46,15 @@ import { titleKey } from './name.js'
  */
 
 /**
- * @typedef {{models: Models, targets: LinkTargets, currentHtml: import('./current-html.js').CurrentHtml}} Stored
+ * @typedef {{targets: LinkTargets, subpages: import('./subpages.js').SubpageLists}} Between
+ * @typedef {Between & {models: Models, currentHtml: import('./current-html.js').CurrentHtml}} Stored
  * @typedef {Stored & {renderer: Renderer, outbox: Outbox, runExclusive: KeyedMutex}} WriteContext
  */
 
 /** @typedef {ReturnType<typeof createCommit>} CommitPage */
 
 /** @param {WriteContext} context */
-export function createCommit ({ models: { Pages, Revisions }, targets, currentHtml, outbox, runExclusive }) {
+export function createCommit ({ models: { Pages, Revisions }, targets, subpages, currentHtml, outbox, runExclusive }) {
   /**
    * Durable once it resolves. The mutex serialises writes of this process, the transaction detects those of others.
    * @param {Edit} edit
@@ -80,6 +82,8 @@ export function createCommit ({ models: { Pages, Revisions }, targets, currentHt
     await targets.relink(session, linkTargetsOf(before), linkTargetsOf({ _id: name, links }))
     await targets.retag(session, tagsBefore, tags)
     const linking = await targets.setKind(session, name, deleted ? null : 'page', kindOf(before))
+    const listed = deleted || currentRevision(before) === 0
+    const cameOrWent = deleted ? { went: [name] } : { came: [{ _id: name, subpages_hash: before?.subpages_hash }] }
     await outbox.add([{
       name,
       revision,
@@ -87,7 +91,8 @@ export function createCommit ({ models: { Pages, Revisions }, targets, currentHt
       tags: [...new Set([...tagsBefore, ...tags])],
       linking,
       links: symmetricDifference(before?.links ?? [], links),
-      listed: deleted || currentRevision(before) === 0
+      listed,
+      above: listed ? await subpages.update(session, cameOrWent) : []
     }], session)
     return { revision, before }
   }
@@ -96,7 +101,7 @@ export function createCommit ({ models: { Pages, Revisions }, targets, currentHt
   async function stateAfter ({ name, change: { content, contentBytes, tags }, rendered }, now, session) {
     if (rendered === null) return { deleted_at: now, redirect_to: null, links: [], tags: [] }
     return {
-      title_key: titleKey(name),
+      ...keysOf(name),
       content,
       content_bytes: contentBytes,
       links: rendered.links,

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import mongoose from 'mongoose'
+import { NAME_ORDER } from './model.js'
 
 /** @import {ClientSession} from 'mongoose' */
 /** @import {Models, Target} from './model.js' */
@@ -41,11 +42,13 @@ export function createLinkTargets ({ Pages, Targets, Tags }) {
       if (is === null) await Targets.deleteOne({ _id: name, is: null, sources: 0 }, { session }).exec()
       if ((is === null) === (was === null)) return []
       const linking = { links: name, deleted_at: null, _id: mongoose.trusted({ $ne: name }) }
-      await Pages.updateMany(linking, { $set: { links_outdated: outdatedMark() } }, { session }).exec()
+      // The index of links has this collation.
+      const inOrder = { session, collation: NAME_ORDER }
+      await Pages.updateMany(linking, { $set: { links_outdated: outdatedMark() } }, inOrder).exec()
       /** @type {{_id: string}[]} */
       const pages = await Pages
-        .find(linking, { _id: 1 }, { session })
-        .sort({ title_key: 1, _id: 1 })
+        .find(linking, { _id: 1 }, inOrder)
+        .sort({ _id: 1 })
         .limit(LINKING_MAX + 1)
         .lean()
         .exec()

@@ -6,7 +6,8 @@ import mongoose from 'mongoose'
  * A deleted page keeps its document, so that its revision goes on growing.
  * @typedef {object} Page
  * @property {string} _id  the name
- * @property {string} title_key  the name, normalised for sorting and searching
+ * @property {string} title_key  the name in lower case, for the text index
+ * @property {string} search_key  of the name: without case and accents, see search-key.js
  * @property {number} revision  starts at 1, one more with each save or deletion
  * @property {string} content  Markdown
  * @property {number} content_bytes  length of `content` in UTF-8
@@ -16,7 +17,9 @@ import mongoose from 'mongoose'
  * @property {string} html_hash  of `html` and `modified_at`: rendering the same HTML again gives the same hash
  * @property {number} renderer  version of the renderer of `html`; a string or no value is older than all numbers
  * @property {string | null} [links_outdated]  unique mark: `html` shows links as before a linked page's change
- * @property {Date} rendered_at  when `html` last changed
+ * @property {{names: string[], missing: string[], more: boolean} | null} [subpages]  see subpages.js; null: none
+ * @property {string} [subpages_hash]  of `subpages`; '' or absent: none
+ * @property {Date} rendered_at  when `html` or `subpages` last changed
  * @property {Date} created_at
  * @property {Date} modified_at
  * @property {Date | null} deleted_at  not null: the page was deleted or renamed
@@ -39,9 +42,16 @@ import mongoose from 'mongoose'
  * @property {Date} created_at
  */
 
+/**
+ * Of lists by name: Č after C, 10 after 2. At this strength only equal names are equal: 7 and 07 are two places in a
+ * list. https://www.mongodb.com/docs/manual/reference/collation/
+ */
+export const NAME_ORDER = { locale: 'en', numericOrdering: true, strength: 5 }
+
 const pageSchema = new mongoose.Schema({
   _id: String,
   title_key: String,
+  search_key: String,
   revision: Number,
   content: String,
   content_bytes: Number,
@@ -51,6 +61,8 @@ const pageSchema = new mongoose.Schema({
   html_hash: String,
   renderer: mongoose.Schema.Types.Mixed,
   links_outdated: String,
+  subpages: mongoose.Schema.Types.Mixed,
+  subpages_hash: String,
   rendered_at: Date,
   created_at: Date,
   modified_at: Date,
@@ -58,10 +70,13 @@ const pageSchema = new mongoose.Schema({
   redirect_to: String
 }, { collection: 'pages', versionKey: false, strict: 'throw', strictQuery: 'throw' })
 
+pageSchema.index({ deleted_at: 1, _id: 1 }, { name: 'by_name', collation: NAME_ORDER })
+pageSchema.index({ links: 1, deleted_at: 1, _id: 1 }, { name: 'linking_by_name', collation: NAME_ORDER })
+pageSchema.index({ tags: 1, deleted_at: 1, _id: 1 }, { name: 'tagged_by_name', collation: NAME_ORDER })
 // A title search reads index keys instead of pages.
-pageSchema.index({ deleted_at: 1, title_key: 1, _id: 1 })
-pageSchema.index({ links: 1, deleted_at: 1, title_key: 1, _id: 1 })
-pageSchema.index({ tags: 1, deleted_at: 1, title_key: 1, _id: 1 })
+pageSchema.index({ deleted_at: 1, search_key: 1, _id: 1 }, { name: 'search' })
+// Byte by byte, for the names below a name: in order of bytes they are a range.
+pageSchema.index({ deleted_at: 1, _id: 1 }, { name: 'below' })
 pageSchema.index({ redirect_to: 1 }, { partialFilterExpression: { redirect_to: { $gt: '' } } })
 // As written, in any language: stems would be those of one. A collection has only one text index.
 pageSchema.index(
@@ -92,13 +107,15 @@ revisionSchema.index({ author: 1, _id: -1 })
  * @property {string} _id  the name
  * @property {'page' | 'redirect' | null} is  what exists under the name
  * @property {number} sources  number of pages that link to it and of former names that redirect to it
+ * @property {string} [below]  unique mark of the last change of its subpages, see subpages.js
  */
 const targetSchema = new mongoose.Schema({
   _id: String,
   is: String,
-  sources: Number
+  sources: Number,
+  below: String
 }, { collection: 'targets', versionKey: false, strict: 'throw', strictQuery: 'throw' })
-targetSchema.index({ is: 1, sources: -1, _id: 1 })
+targetSchema.index({ is: 1, sources: -1, _id: 1 }, { name: 'by_sources_and_name', collation: NAME_ORDER })
 
 /**
  * @typedef {object} Tag
@@ -109,6 +126,8 @@ const tagSchema = new mongoose.Schema({
   _id: String,
   pages: Number
 }, { collection: 'tags', versionKey: false, strict: 'throw', strictQuery: 'throw' })
+// On `_id` alone, the database allows no other collation than its own.
+tagSchema.index({ _id: 1, pages: 1 }, { name: 'by_name', collation: NAME_ORDER })
 
 /** @param {import('mongoose').Connection} connection */
 export const defineModels = (connection) => ({

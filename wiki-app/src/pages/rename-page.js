@@ -2,8 +2,8 @@ import { answerInTime, createWait, inTransaction } from '../database/transaction
 import { hashOf } from '../http/hash.js'
 import { currentRevision, HEAD_FIELDS, kindOf, linkTargetsOf } from './head.js'
 import { outdatedMark } from './link-targets.js'
-import { titleKey } from './name.js'
 import { NameTaken, PageMissing } from './page-errors.js'
+import { keysOf } from './search-key.js'
 
 /** @import {Attribution, Precondition} from './commit.js' */
 
@@ -47,7 +47,7 @@ export function createRename ({ models: { Pages, Revisions }, targets, outbox, r
     const state = {
       ...page,
       _id: target,
-      title_key: titleKey(target),
+      ...keysOf(target),
       revision,
       html_hash: hashOf(page.html, now.toISOString()),
       modified_at: now,

@@ -1,7 +1,9 @@
 import createError from '@fastify/error'
 import mongoose from 'mongoose'
 import { retryAfter } from '../http/retry-after.js'
-import { titleKey } from './name.js'
+import { NAME_ORDER } from './model.js'
+import { escapePattern } from './letters.js'
+import { searchKey, titleQuery } from './search-key.js'
 
 /** @import {Models, Page, Target} from './model.js' */
 
@@ -34,40 +36,51 @@ export function createSearch ({ Pages, Targets, Tags }, { searchMaxMs = SEARCH_M
     throw error.code === MAX_TIME_MS_EXPIRED ? retryAfter(new SearchTooLong()) : error
   })
 
-  /** @param {object} filter @param {number} limit */
-  const inOrder = (filter, limit, maxMs = searchMaxMs) => refuseWhenTooLong(
+  /** @param {object} filter @param {number} limit @param {number} [maxMs] */
+  const byKey = (filter, limit, maxMs = searchMaxMs) => refuseWhenTooLong(
     Pages
       .find({ deleted_at: null, ...filter }, LIST_FIELDS)
-      .sort({ title_key: 1, _id: 1 })
+      .sort({ search_key: 1, _id: 1 })
       .limit(limit)
       .maxTimeMS(maxMs)
       .lean()
       .exec()
   )
 
-  /** @param {object} filter @param {Part} part */
+  /** @param {object} filter @param {Part} part @returns {Promise<Found<PageItem>>} */
   const listOf = async (filter, { after, limit }) => partOf(
-    await inOrder(after === undefined ? filter : { $and: [filter, pagesAfter(after)] }, limit + 1),
+    await refuseWhenTooLong(
+      Pages
+        .find({ deleted_at: null, ...filter, ...namesAfter(after) }, LIST_FIELDS)
+        .collation(NAME_ORDER)
+        .sort({ _id: 1 })
+        .limit(limit + 1)
+        .maxTimeMS(searchMaxMs)
+        .lean()
+        .exec()
+    ),
     limit
   )
 
   return {
     /**
-     * First titles that begin with `q`, from an index, then those that have it further in, from a scan.
+     * All in the order of their names; with `q`, by their search keys: first titles that begin with it, from an index,
+     * then those where each of its words begins a word, or that have it further in, from a scan.
      * @param {Part & {q: string, scanMaxMs?: number}} options  `q`: '' for all; a scan beyond `scanMaxMs` is left out
      * @returns {Promise<Found<PageItem> & {complete: boolean}>}  `complete`: nothing was left out
      * @throws {Error} 503 when it takes too long; the scan only without `scanMaxMs`
      */
     async byTitle ({ q, after, limit, scanMaxMs }) {
-      const groups = searchGroups(titleKey(q))
-      const start = after === undefined ? 0 : Math.max(0, groups.findIndex(({ test }) => test(titleKey(after))))
+      const groups = searchGroups(q)
+      if (groups === null) return { ...await listOf({}, { after, limit }), complete: true }
+      const start = after === undefined ? 0 : Math.max(0, groups.findIndex(({ test }) => test(searchKey(after))))
       /** @type {PageItem[]} */
       const found = []
       for (const [index, { filter }] of groups.entries()) {
         if (index < start || found.length > limit) continue
-        const conditions = index === start && after !== undefined ? [filter, pagesAfter(after)] : [filter]
+        const conditions = index === start && after !== undefined ? [filter, keysAfter(after)] : [filter]
         const isScan = index > 0
-        const items = await inOrder(
+        const items = await byKey(
           { $and: conditions },
           limit + 1 - found.length,
           isScan ? scanMaxMs : undefined
@@ -79,6 +92,15 @@ export function createSearch ({ Pages, Targets, Tags }, { searchMaxMs = SEARCH_M
         found.push(...items)
       }
       return { ...partOf(found, limit), complete: true }
+    },
+
+    /**
+     * Pages with nearly this name: it differs in case, accents, spaces or underscores only.
+     * @param {string} name @returns {Promise<string[]>} at most 5 names
+     */
+    async alike (name) {
+      const found = await byKey({ search_key: searchKey(name), _id: mongoose.trusted({ $ne: name }) }, ALIKE_MAX)
+      return found.map(({ _id }) => _id)
     },
 
     /**
@@ -130,11 +152,8 @@ export function createSearch ({ Pages, Targets, Tags }, { searchMaxMs = SEARCH_M
     async orphaned ({ after, limit }) {
       /** @type {Target[]} */
       const found = await Targets
-        .find({
-          is: 'page',
-          sources: 0,
-          ...(after !== undefined && { _id: mongoose.trusted({ $gt: after }) })
-        }, { _id: 1 })
+        .find({ is: 'page', sources: 0, ...namesAfter(after) }, { _id: 1 })
+        .collation(NAME_ORDER)
         .sort({ _id: 1 })
         .limit(limit + 1)
         .lean()
@@ -157,6 +176,7 @@ export function createSearch ({ Pages, Targets, Tags }, { searchMaxMs = SEARCH_M
       /** @type {Target[]} */
       const found = await Targets
         .find({ is: null, ...rest }, { sources: 1 })
+        .collation(NAME_ORDER)
         .sort({ sources: -1, _id: 1 })
         .limit(limit + 1)
         .lean()
@@ -168,7 +188,8 @@ export function createSearch ({ Pages, Targets, Tags }, { searchMaxMs = SEARCH_M
     async tags ({ after, limit }) {
       /** @type {import('./model.js').Tag[]} */
       const found = await Tags
-        .find(after === undefined ? {} : { _id: mongoose.trusted({ $gt: after }) }, { pages: 1 })
+        .find(namesAfter(after), { pages: 1 })
+        .collation(NAME_ORDER)
         .sort({ _id: 1 })
         .limit(limit + 1)
         .lean()
@@ -185,30 +206,36 @@ export function createSearch ({ Pages, Targets, Tags }, { searchMaxMs = SEARCH_M
 /** @template T @typedef {{items: T[], more: boolean}} Found */
 
 const FORMER_NAMES_MAX = 100
+const ALIKE_MAX = 5
 
 /** @template T @param {T[]} found  `limit` + 1 items when there are more @param {number} limit @returns {Found<T>} */
 const partOf = (found, limit) => ({ items: found.slice(0, limit), more: found.length > limit })
 
-/** @param {string} key @returns {{filter: object, test: (title: string) => boolean}[]} */
-function searchGroups (key) {
-  if (key === '') return [{ filter: {}, test: () => true }]
-  const literal = key.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')
-  const titleMatches = (/** @type {string} */ pattern) => ({ title_key: mongoose.trusted({ $regex: pattern }) })
+/** @param {string} q @returns {{filter: object, test: (key: string) => boolean}[] | null} null: nothing to look for */
+function searchGroups (q) {
+  const query = titleQuery(q)
+  if (query === null) return null
+  const { beginnings, elsewhere } = query
+  const begins = (/** @type {string} */ key) => beginnings.some((beginning) => key.startsWith(beginning))
+  const patterns = beginnings.map((beginning) => new RegExp(`^${escapePattern(beginning)}`))
   return [
-    { filter: titleMatches(`^${literal}`), test: (title) => title.startsWith(key) },
-    { filter: titleMatches(`^(?!${literal}).+${literal}`), test: (title) => !title.startsWith(key) }
+    { filter: { search_key: mongoose.trusted({ $in: patterns }) }, test: begins },
+    { filter: { search_key: mongoose.trusted({ $regex: elsewhere }) }, test: (key) => !begins(key) }
   ]
 }
 
+/** For the collation NAME_ORDER. @param {string} [name] */
+const namesAfter = (name) => name === undefined ? {} : { _id: mongoose.trusted({ $gt: name }) }
+
 /** @param {string} name */
-function pagesAfter (name) {
-  const key = titleKey(name)
+function keysAfter (name) {
+  const key = searchKey(name)
   // Implied by the second condition; gives the index its start.
   return {
-    title_key: mongoose.trusted({ $gte: key }),
+    search_key: mongoose.trusted({ $gte: key }),
     $or: [
-      { title_key: mongoose.trusted({ $gt: key }) },
-      { title_key: key, _id: mongoose.trusted({ $gt: name }) }
+      { search_key: mongoose.trusted({ $gt: key }) },
+      { search_key: key, _id: mongoose.trusted({ $gt: name }) }
     ]
   }
 }
