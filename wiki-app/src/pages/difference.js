@@ -37,13 +37,13 @@ export default function difference ({ before, after }) {
   return output.done()
 }
 
-/** @typedef {{kind: 'same' | 'added' | 'removed', count: number}} Part */
+/** @typedef {{kind: 'same' | 'added' | 'removed', count: number}} Part  a run of lines */
 
 /** @param {string} text @returns {string[]} each with its line break, so that `a` differs from `a\n` */
-const linesOf = (text) => text.match(/[^\n]*\n|[^\n]+/g) ?? []
+export const linesOf = (text) => text.match(/[^\n]*\n|[^\n]+/g) ?? []
 
 /** Removals precede additions. @param {string[]} oldLines @param {string[]} newLines */
-function changesOf (oldLines, newLines) {
+export function changesOf (oldLines, newLines) {
   const shorter = Math.min(oldLines.length, newLines.length)
   let head = 0
   while (head < shorter && oldLines[head] === newLines[head]) head++

@@ -1,16 +1,27 @@
 import { parseFrontMatter } from '../archive/front-matter.js'
 import toHtml from '../markdown/html.js'
+import { merge } from '../pages/merge.js'
 
 /**
- * @param {{markdown: string, maxBytes: number} | {yaml: string}} task
- * @returns {ReturnType<typeof toHtml> | {known: import('../archive/front-matter.js').Known | null} | {refusal: string}}
- *   text: errors lose their class between threads
+ * @typedef {import('../archive/link-places.js').Place} Place
+ * @param {{markdown: string, maxBytes: number} | {yaml: string} | {linksOf: string} |
+ *   import('../pages/merge.js').Texts} task
+ * @returns {ReturnType<typeof toHtml> | {known: import('../archive/front-matter.js').Known | null} | {refusal: string} |
+ *   import('../pages/merge.js').Merged | Promise<{places: Place[]}>} text: errors lose their class between threads
  */
 export default function work (task) {
   if ('markdown' in task) return toHtml(task)
+  if ('mine' in task) return merge(task)
+  if ('linksOf' in task) return placesIn(task.linksOf)
   try {
     return { known: parseFrontMatter(task.yaml) }
   } catch (error) {
     return { refusal: /** @type {Error} */ (error).message.split('\n', 1)[0].replace(/[:.]$/, '') }
   }
+}
+
+/** Loaded on first use: few wikis import, and the parser would delay the thread's start. @param {string} text */
+async function placesIn (text) {
+  const { linkPlaces } = await import('../archive/link-places.js')
+  return { places: linkPlaces(text) }
 }

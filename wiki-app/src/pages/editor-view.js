@@ -1,0 +1,35 @@
+import { escapeLong } from '../views.js'
+import { editUrl, previewUrl, viewUrl } from './name.js'
+
+/** @import {FastifyRequest} from 'fastify' */
+/** @import {Attribution} from './commit.js' */
+
+/** @typedef {{baseRevision?: string | number, content: string, tags: string} & Attribution} Typed */
+
+/**
+ * What views/editor.eta shows. Without a base revision, saving over an existing page is a conflict.
+ * @param {string} name  of the page @param {Typed} typed
+ */
+export const editor = async (name, { baseRevision = 0, content, tags, author = '', summary = '' }) => ({
+  editing: true,
+  baseRevision,
+  textHtml: await escapeLong(content),
+  tags,
+  author,
+  summary,
+  saveUrl: editUrl(name),
+  previewUrl: previewUrl(name),
+  cancelUrl: viewUrl(name),
+  cancel: 'Cancel'
+})
+
+/**
+ * The form as it was sent, to be sent back.
+ * @param {FastifyRequest} request  of a form with the fields of views/editor.eta @param {string} content
+ * @returns {Typed}
+ */
+export function typedIn ({ body }, content) {
+  const { tags = '', author, summary, base_revision: baseRevision } =
+    /** @type {{tags?: string | string[]} & import('./change.js').Change} */ (body)
+  return { baseRevision, content, tags: [tags].flat().join(', '), author, summary }
+}

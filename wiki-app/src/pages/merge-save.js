@@ -1,0 +1,91 @@
+import createError from '@fastify/error'
+import { currentRevision } from './head.js'
+import { hasMarkers, mergeNothing } from './merge.js'
+import { basePrecondition, StaleEdit } from './preconditions.js'
+
+/** @import {Attribution, Precondition} from './commit.js' */
+/** @import {History} from './history.js' */
+/** @import {Revision} from './model.js' */
+/** @import {PageSource} from './read-pages.js' */
+/** @import {PageStore} from './store.js' */
+
+/** Others may save while two texts are merged. */
+const ATTEMPTS_MAX = 3
+
+const MarkersLeft = createError(
+  'WIKI_MARKERS_LEFT',
+  'The text still has marked lines (<<<<<<<, =======, >>>>>>>), where you and someone else changed the same lines. ' +
+    'Keep what is right at each place, delete the marked lines, then save.',
+  422
+)
+
+/**
+ * What the author has to decide.
+ * @typedef {object} Conflict
+ * @property {string} content  with markers where both changed the same lines; the author's own when the page is gone
+ * @property {string[] | undefined} tags
+ * @property {PageSource | null} newest  null: the page was deleted or renamed
+ * @property {Revision | null} base  the text that the author began with; null: not known, or there was none
+ */
+/** @typedef {{revision: number, merged: number | null}} Saved  `merged`: the other's revision that is merged in */
+
+/**
+ * @typedef {{run: (task: any, options: {bytes: number, yields: boolean}) => Promise<any>}} Pool
+ * @param {{store: Pick<PageStore, 'save' | 'findSource'>, history: Pick<History, 'find'>, pool: Pool}} parts
+ */
+export function createMergeSave ({ store, history, pool }) {
+  /**
+   * Saves; when someone else has saved since, merges both changes.
+   * @param {string} name @param {{content: string, tags?: string[]}} text  Markdown
+   * @param {{attribution: Attribution, precondition: Precondition, baseRevision: number | undefined}} edit
+   * @returns {Promise<Saved | {conflict: Conflict}>} a conflict: nothing is saved
+   * @throws {Error} 422 when markers of an earlier conflict are left in the text; as `store.save`, except StaleEdit
+   */
+  async function mergeSave (name, text, { attribution, precondition, baseRevision = 0 }) {
+    if (hasMarkers(text.content)) throw new MarkersLeft()
+    const saved = await saveUnlessStale(name, text, attribution, precondition)
+    if (saved !== null) return { ...saved, merged: null }
+    const found = baseRevision === 0 ? null : await history.find(name, baseRevision)
+    const base = found === null || found.deleted ? null : found
+    for (let attempt = 1; ; attempt++) {
+      const newest = await store.findSource(name)
+      if (newest === null) return { conflict: { ...text, tags: text.tags, newest, base } }
+      const tags = text.tags && mergeTags(base?.tags ?? [], text.tags, newest.tags ?? [])
+      const { content, conflicts } = await mergeTexts(base, text.content, newest)
+      if (conflicts > 0 || attempt > ATTEMPTS_MAX) return { conflict: { content, tags, newest, base } }
+      const merged = currentRevision(newest)
+      const again = await saveUnlessStale(name, { content, tags }, attribution, basePrecondition(merged))
+      if (again !== null) return { ...again, merged }
+    }
+  }
+
+  /**
+   * @param {string} name @param {{content: string, tags?: string[]}} text
+   * @param {Attribution} attribution @param {Precondition} precondition
+   */
+  const saveUnlessStale = (name, text, attribution, precondition) =>
+    store.save(name, text, attribution, precondition).catch((error) => {
+      if (error instanceof StaleEdit) return null
+      throw error
+    })
+
+  /** @param {Revision | null} base @param {string} mine @param {PageSource} newest */
+  function mergeTexts (base, mine, { content: theirs, revision }) {
+    const texts = { base: base?.content ?? '', mine, theirs, revision }
+    const bytes = texts.base.length + mine.length + theirs.length
+    // Too costly, or too much to do: the author decides about everything.
+    return pool.run(texts, { bytes, yields: true }).catch(() => mergeNothing(texts))
+  }
+
+  return mergeSave
+}
+
+/** @typedef {ReturnType<typeof createMergeSave>} MergeSave */
+
+/**
+ * As sets: what either side added or removed.
+ * @param {string[]} base @param {string[]} mine @param {string[]} theirs
+ */
+export const mergeTags = (base, mine, theirs) => [...new Set([...mine, ...theirs])]
+  .filter((tag) => base.includes(tag) ? mine.includes(tag) && theirs.includes(tag) : true)
+  .sort()

@@ -1,0 +1,130 @@
+import { HTML, renderFor, wantsHtml } from '../views.js'
+import { nameIn } from './address.js'
+import { CHANGE_PROPERTIES, changeIn, preconditionOf } from './change.js'
+import { editor, typedIn } from './editor-view.js'
+import { currentRevision } from './head.js'
+import { hasMarkers } from './merge.js'
+import { historyUrl, viewUrl, writableName } from './name.js'
+import { canonicalTags, TAGS_SCHEMA } from './tags.js'
+import { markdownIn } from './text.js'
+import { refuseNewHiddenName } from './visible.js'
+
+/** @import {FastifyInstance, FastifyReply, FastifyRequest} from 'fastify' */
+/** @import {AnswerableError} from '../http/problem.js' */
+/** @import {Context} from './edit-routes.js' */
+/** @import {Conflict} from './merge-save.js' */
+
+const FORM = 'application/x-www-form-urlencoded'
+
+const CONTENT_SCHEMA = {
+  type: 'object',
+  required: ['content'],
+  additionalProperties: false,
+  properties: { content: { type: 'string', minLength: 1 }, tags: TAGS_SCHEMA, ...CHANGE_PROPERTIES }
+}
+
+/**
+ * Programs get an error, people get their text back (docs/decisions/0037).
+ * @param {FastifyInstance} app @param {Context} context
+ */
+export function addSave (app, context) {
+  const { store } = context
+
+  /** @param {FastifyRequest} request @param {FastifyReply} reply */
+  async function saveText (request, reply) {
+    const name = writableName(nameIn(request))
+    const content = textIn(request)
+    if (wantsHtml(request)) return saveForm(context, name, content, request, reply)
+    const tags = tagsIn(request)
+    const change = changeIn(request)
+    await refuseNewHiddenName(store, name)
+    const saved = await store.save(name, { content, tags }, change, preconditionOf(request))
+    reply.header('page-revision', saved.revision)
+    if (saved.created) reply.code(201).header('location', viewUrl(name))
+    return { name, revision: saved.revision, content_bytes: saved.contentBytes, created: saved.created }
+  }
+  // Forms post to /edit/, whose responses are for one person.
+  for (const url of ['/wiki/*', '/edit/text/*']) app.post(url, { schema: { body: CONTENT_SCHEMA } }, saveText)
+}
+
+/**
+ * @param {Context} context @param {string} name @param {string} content
+ * @param {FastifyRequest} request @param {FastifyReply} reply
+ */
+async function saveForm (context, name, content, request, reply) {
+  const { store, mergeSave, leave } = context
+  try {
+    const { base_revision: base } = /** @type {import('./change.js').Change} */ (request.body)
+    const text = { content, tags: tagsIn(request) }
+    const attribution = changeIn(request)
+    await refuseNewHiddenName(store, name)
+    const result = await mergeSave(name, text, {
+      attribution,
+      precondition: preconditionOf(request),
+      baseRevision: base === undefined ? undefined : Number(base)
+    })
+    if ('conflict' in result) return await showConflict(context, { name, mine: content, ...result }, request, reply)
+    const { revision, merged } = result
+    reply.header('page-revision', revision)
+    return leave(reply, `${viewUrl(name)}?saved=${revision}${merged === null ? '' : `&merged=${merged}`}`, name)
+  } catch (error) {
+    return showRefusal(/** @type {AnswerableError} */ (error), name, content, request, reply)
+  }
+}
+
+/**
+ * @param {AnswerableError} error @param {string} name @param {string} content
+ * @param {FastifyRequest} request @param {FastifyReply} reply
+ */
+async function showRefusal (error, name, content, request, reply) {
+  const { statusCode = 500, headers = {}, message: refusal } = error
+  if (statusCode >= 500 && statusCode !== 503) throw error
+  return reply.code(statusCode).headers(headers).type(HTML).send(renderFor(request, 'preview', {
+    ...await editor(name, typedIn(request, content)), title: `“${name}” is not saved`, unsaved: true, refusal
+  }))
+}
+
+/**
+ * Also what each side changed since the text that the author began with.
+ * @param {Context} context @param {{name: string, mine: string, conflict: Conflict}} found
+ * @param {FastifyRequest} request @param {FastifyReply} reply
+ */
+async function showConflict ({ store, oldRevisions }, { name, mine, conflict }, request, reply) {
+  const { newest, base, content, tags } = conflict
+  // The page's revisions moved along: saving under its new name merges.
+  const movedTo = newest === null ? await store.findRedirect(name) : null
+  const typed = typedIn(request, content)
+  // The text is shown even if a comparison fails.
+  const compare = async (/** @type {string} */ title, /** @type {string} */ before, /** @type {string} */ after) =>
+    ({ title, difference: await oldRevisions.compare(before, after).catch(() => null) })
+  return reply.code(409).type(HTML).send(renderFor(request, 'merge', {
+    ...await editor(movedTo ?? name, {
+      ...typed,
+      baseRevision: movedTo === null ? currentRevision(newest) : typed.baseRevision,
+      tags: (tags ?? newest?.tags ?? []).join(', ')
+    }),
+    title: `Two edits of “${name}”`,
+    movedTo,
+    marked: hasMarkers(content),
+    newest: currentRevision(newest),
+    comparisons: await Promise.all([
+      ...(newest && base ? [compare(`What revision ${newest.revision} changed`, base.content, newest.content)] : []),
+      ...(base ? [compare('What you changed', base.content, mine)] : []),
+      ...(newest && !base ? [compare('From the newest text to yours', newest.content, mine)] : [])
+    ]),
+    viewUrl: viewUrl(movedTo ?? name),
+    historyUrl: historyUrl(movedTo ?? name),
+    unsaved: true,
+    cancel: 'Give up my text'
+  }))
+}
+
+/** @param {FastifyRequest} request */
+const tagsIn = ({ body }) => canonicalTags(/** @type {{tags?: string | string[]}} */ (body).tags)
+
+/** @param {FastifyRequest} request @returns {string} Markdown */
+export function textIn ({ body, mediaType }) {
+  const content = markdownIn(/** @type {{content: string}} */ (body).content)
+  // Forms send CRLF (HTML, "Constructing the entry list"); an edit must not change every line.
+  return mediaType === FORM ? content.replaceAll('\r\n', '\n') : content
+}
