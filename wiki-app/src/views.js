@@ -17,8 +17,8 @@ for (const file of readdirSync(DIRECTORY)) {
 
 /**
  * @typedef {'page' | 'edit' | 'preview' | 'files' | 'merge' | 'new' | 'list' | 'search' | 'tags' | 'history' |
- *   'changes' | 'compare' | 'feed' | 'past' | 'error' | 'sign-in' | 'signed-in' | 'rename' | 'delete' |
- *   'revert-author' | 'reverted-author'} View
+ *   'changes' | 'compare' | 'feed' | 'past' | 'error' | 'home' | 'missing' | 'sign-in' | 'signed-in' | 'rename' |
+ *   'delete' | 'revert' | 'resend' | 'delete-picture' | 'revert-author' | 'reverted-author'} View
  */
 
 /**

@@ -213,7 +213,7 @@ test('a cached page keeps no other memory alive, and all of its memory counts to
   await cache.open()
   t.after(cache.close)
   const through = (/** @type {string} */ name) =>
-    cache.through(name, async () => new View(/** @type {any} */ (await store.findView(name)), cachingOf))
+    cache.through(name, async () => new View(/** @type {any} */ (await store.findView(name)), cachingOf, 'open'))
   /**
    * Reads a batch until it is cached: on a busy machine the change stream may be silent for a while, and the cache
    * stores nothing meanwhile.

@@ -3,6 +3,7 @@ import cookie from '@fastify/cookie'
 import fp from 'fastify-plugin'
 import { isUnsafe } from '../http/same-origin.js'
 import { wantsHtml } from '../views.js'
+import { isForm, showAgain } from './resend.js'
 import { defaultDemand, isPersonal, suffices } from './roles.js'
 
 /** @import {FastifyPluginAsync, FastifyRequest} from 'fastify' */
@@ -52,6 +53,9 @@ export const sessionCookie = (/** @type {boolean} */ secure) => secure ? '__Secu
 /** @param {FastifyRequest} request @returns {Person | null} null: no role is demanded, or writers have no names */
 export const personIn = (request) => /** @type {Person | null} */ (request.getDecorator('person'))
 
+/** @param {import('fastify').FastifyInstance} app @returns {AccessMode} */
+export const modeOf = (app) => app.getDecorator('accessMode')
+
 /** @param {FastifyRequest} request @param {string} name  of the cookie */
 export const cookieIn = ({ headers, server }, name) =>
   headers.cookie === undefined ? undefined : server.parseCookie(headers.cookie)[name]
@@ -68,6 +72,7 @@ export const access = fp(
     app.decorate('rules', rules)
     app.decorate('accessMode', mode)
     app.decorateRequest('person', null)
+    app.decorateRequest('signInFirst', null)
     if (mode === 'users') await app.register(cookie, { hook: false })
     const { userOf, sessionUserOf } = createIdentification({ users, sessions, secure })
 
@@ -93,6 +98,12 @@ export const access = fp(
       }, done)
     })
 
+    app.addHook('preValidation', (request, reply, done) => {
+      const refusal = /** @type {import('./resend.js').SignInFirst | null} */ (request.getDecorator('signInFirst'))
+      if (refusal === null) done()
+      else showAgain(request, reply, refusal).catch(done)
+    })
+
     /**
      * @param {FastifyRequest} request @param {Role} demanded
      * @returns {Promise<boolean>} false: redirect to the sign-in form
@@ -110,7 +121,11 @@ export const access = fp(
           throw Object.assign(new TokenNeeded(), { headers: CHALLENGE })
         }
         if (isUnsafe(request.method)) {
-          throw Object.assign(new SignInFirst(), { headers: CHALLENGE, signInUrl: SIGN_IN_URL })
+          const refusal = Object.assign(new SignInFirst(), { headers: CHALLENGE, signInUrl: SIGN_IN_URL })
+          if (!isForm(request)) throw refusal
+          // Its text has to be read first.
+          request.setDecorator('signInFirst', refusal)
+          return true
         }
         return false
       }

@@ -1,6 +1,7 @@
 /** @type {[Intl.RelativeTimeFormatUnit, number][]} */
 const UNITS = [['year', 31_557_600], ['month', 2_629_800], ['day', 86_400], ['hour', 3_600], ['minute', 60]]
 const KEYS = { '/': 'Search', e: 'Edit', h: 'History', n: 'New page', '?': 'These keys' }
+const EDITOR_KEYS = { 'Ctrl+S': 'Save, in the editor', 'Ctrl+Enter': 'Save, in the editor' }
 const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto' })
 
 function showTimes () {
@@ -17,16 +18,54 @@ setInterval(showTimes, 60_000)
 // Storage may throw in private windows.
 const remember = (/** @type {Function} */ use) => { try { return use() } catch {} }
 
-// The editor keeps a draft until `?saved` confirms the save.
-remember(() => {
-  if (!new URLSearchParams(location.search).has('saved') || !sessionStorage.saving) return
-  localStorage.removeItem(sessionStorage.saving)
-  sessionStorage.removeItem('saving')
+if (new URLSearchParams(location.search).has('saved')) {
+  // The editor keeps a draft until `?saved` confirms the save.
+  remember(() => {
+    if (!sessionStorage.saving) return
+    localStorage.removeItem(sessionStorage.saving)
+    sessionStorage.removeItem('saving')
+  })
+  // Its notice is for this once: not after a reload, and in no link that is copied.
+  window.history.replaceState(null, '', location.pathname + location.hash)
+}
+
+// Pages are the same for everybody: the browser remembers who is signed in, to show it. The wiki never asks for it.
+const badge = /** @type {HTMLElement?} */ (document.querySelector('header .person'))
+const badgeLink = badge?.querySelector('a')
+
+function rememberPerson () {
+  if (badgeLink?.dataset.role) {
+    localStorage.person = JSON.stringify({ name: badgeLink.textContent, role: badgeLink.dataset.role })
+  } else if (document.querySelector('form[action="/edit/sign-in"]')) localStorage.removeItem('person')
+}
+
+function showPerson () {
+  if (!badge || !badgeLink) return
+  const { name, role } = remember(() => JSON.parse(localStorage.person)) ?? {}
+  const known = typeof name === 'string' && name !== ''
+  badgeLink.textContent = known ? name : 'Sign in'
+  if (known) badgeLink.title = 'You are signed in'
+  else badgeLink.removeAttribute('title')
+  for (const form of badge.querySelectorAll('form')) form.hidden = !known
+  document.documentElement.classList.toggle('reader', known && role === 'reader')
+}
+remember(rememberPerson)
+showPerson()
+// Another tab, or a page from the browser's back-forward cache.
+addEventListener('storage', showPerson)
+addEventListener('pageshow', showPerson)
+addEventListener('submit', ({ target }) => {
+  if (/** @type {HTMLFormElement} */ (target).matches('[action="/edit/sign-out"]')) {
+    remember(() => localStorage.removeItem('person'))
+  }
 })
+
+const onward = /** @type {HTMLAnchorElement?} */ (document.querySelector('a[data-onward]'))
+if (onward) location.replace(onward.href)
 
 const dialog = document.createElement('dialog')
 dialog.ariaLabel = 'Keys'
-dialog.innerHTML = `<h2>Keys</h2><dl>${Object.entries(KEYS).map(([key, what]) => `<dt><kbd>${key}</kbd></dt><dd>${what}</dd>`).join('')}</dl>
+dialog.innerHTML = `<h2>Keys</h2><dl>${Object.entries({ ...KEYS, ...EDITOR_KEYS }).map(([key, what]) => `<dt><kbd>${key}</kbd></dt><dd>${what}</dd>`).join('')}</dl>
 <form method="dialog"><label><input type="checkbox"> Use these keys</label><button>Close</button></form>`
 const used = /** @type {HTMLInputElement} */ (dialog.querySelector('input'))
 used.checked = remember(() => localStorage.keys) !== 'off'
@@ -36,7 +75,8 @@ help.textContent = '?'
 help.ariaLabel = help.title = 'Keys'
 help.dataset.key = '?'
 help.onclick = () => dialog.showModal()
-document.querySelector('header nav')?.append(help)
+if (badge) badge.before(help)
+else document.querySelector('header nav')?.append(help)
 document.body.append(dialog)
 
 addEventListener('keydown', (event) => {
@@ -46,7 +86,7 @@ addEventListener('keydown', (event) => {
   }
   if (/** @type {Element} */ (target).closest?.('input, textarea, select, [contenteditable]')) return
   const element = /** @type {HTMLElement?} */ (document.querySelector(`[data-key="${key}"]`))
-  if (!element) return
+  if (!element || element.offsetParent === null) return
   event.preventDefault()
   if (element.matches('input')) element.focus()
   else element.click()
@@ -62,5 +102,19 @@ for (const box of /** @type {NodeListOf<HTMLElement>} */ (document.querySelector
     await navigator.clipboard.writeText(box.innerText)
     copy.textContent = 'Copied'
   }
-  box.before(copy)
+  // Beside the block, which it would narrow or scroll away with.
+  const holder = document.createElement('div')
+  holder.className = 'holder'
+  box.replaceWith(holder)
+  holder.append(copy, box)
+}
+
+// A menu closes as menus do.
+for (const menu of /** @type {NodeListOf<HTMLDetailsElement>} */ (document.querySelectorAll('details.more'))) {
+  addEventListener('click', ({ target }) => { if (!menu.contains(/** @type {Node} */ (target))) menu.open = false })
+  menu.addEventListener('keydown', ({ key }) => {
+    if (key !== 'Escape' || !menu.open) return
+    menu.open = false
+    menu.querySelector('summary')?.focus()
+  })
 }

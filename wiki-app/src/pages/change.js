@@ -1,4 +1,5 @@
-import { personIn } from '../access/access.js'
+import { modeOf, personIn } from '../access/access.js'
+import { entityTag } from './document.js'
 import { basePrecondition, headerPrecondition } from './preconditions.js'
 import { readableSummary, visibleAuthor } from './visible.js'
 
@@ -33,8 +34,12 @@ export function changeIn (request, given = request.body) {
   return { author: personIn(request)?.name ?? visibleAuthor(author), summary: readableSummary(summary) }
 }
 
-/** @param {Pick<FastifyRequest, 'headers' | 'body'>} request @param {TagOf} [tagOf] @returns {Precondition} */
-export function preconditionOf ({ headers, body }, tagOf) {
+/**
+ * @param {Pick<FastifyRequest, 'headers' | 'body' | 'server'>} request
+ * @param {TagOf} [tagOf]  of the requested representation: by default the page's document
+ * @returns {Precondition}
+ */
+export function preconditionOf ({ headers, body, server }, tagOf = (head) => entityTag(head, modeOf(server))) {
   const { base_revision: base } = /** @type {Change} */ (body ?? {})
   const [byHeaders, byForm] = [
     headerPrecondition(headers, tagOf),

@@ -1,7 +1,13 @@
+import { ACCESS_MODES } from '../access/roles.js'
 import { hashOf } from '../http/hash.js'
+import { withoutTitle } from '../markdown/title.js'
+import { readableSize, readableTime } from '../readable.js'
 import { escapeHtml, renderView } from '../views.js'
-import { editUrl, encodeName, historyUrl, linksUrl, namesAbove, rawUrl, revisionUrl, tagUrl, viewUrl } from './name.js'
+import { encodeName, namesAbove, revisionUrl, tagUrl, viewUrl } from './name.js'
+import { subpagesHtml } from './subpages-html.js'
+import { toolUrls } from './tools.js'
 
+/** @import {AccessMode} from '../access/roles.js' */
 /** @import {PageView} from './read-pages.js' */
 
 /** No template can contain it. */
@@ -10,39 +16,62 @@ const MARK = '\u0000'
 const NAME = 'name-of-the-page'
 
 /**
- * @typedef {'title' | 'noticeHtml' | 'aboveHtml' | 'contentHtml' | 'tagsHtml' | 'address' | 'revision' | 'modifiedAt' |
- *   'modified' | 'size'} Field
+ * @typedef {'title' | 'noticeHtml' | 'aboveHtml' | 'contentHtml' | 'subpagesHtml' | 'tagsHtml' | 'address' |
+ *   'revision' | 'modifiedAt' | 'modified' | 'size'} Field
  */
 const mark = (/** @type {Field} */ field) => `${MARK}${field}${MARK}`
 
-/** Constant text and fields alternate. @type {(Buffer | Field)[]} */
-const PIECES = renderView('page', {
-  ...Object.fromEntries(
-    /** @type {Field[]} */ ([
-      'title', 'noticeHtml', 'aboveHtml', 'contentHtml', 'tagsHtml', 'revision', 'modifiedAt', 'modified', 'size'
-    ]).map((field) => [field, mark(field)])
-  ),
-  editUrl: editUrl(NAME),
-  historyUrl: historyUrl(NAME),
-  linksUrl: linksUrl(NAME),
-  rawUrl: rawUrl(NAME),
-  revisionUrl: revisionUrl(NAME, /** @type {any} */ (mark('revision')))
-})
-  .replaceAll(NAME, mark('address'))
-  .split(MARK)
-  .map((piece, index) => index % 2 === 0 ? Buffer.from(piece) : /** @type {Field} */ (piece))
-const CONSTANT_BYTES = PIECES.reduce((sum, piece) => typeof piece === 'string' ? sum : sum + piece.length, 0)
+/** @type {Field[]} */
+const FIELDS = [
+  'title', 'noticeHtml', 'aboveHtml', 'contentHtml', 'subpagesHtml', 'tagsHtml', 'revision', 'modifiedAt', 'modified',
+  'size'
+]
 /** UTF-8 of a UTF-16 code unit. */
 const UNIT_BYTES_MAX = 3
 
 /**
- * @param {Omit<PageView, 'html_hash' | 'deleted_at' | 'renderer' | 'rendered_at'>} page
- * @param {string} [noticeHtml]  for this reader only
- * @returns {Buffer} an HTML document in UTF-8
+ * What is around the content; it depends on who may write.
+ * @typedef {object} Frame
+ * @property {(Buffer | Field)[]} pieces  constant text and fields alternate
+ * @property {number} constantBytes
+ * @property {string} hash  changes with templates, style sheet and formats
  */
-export function pageDocument ({
-  _id: name, html, tags, revision, modified_at: modified, content_bytes: contentBytes
-}, noticeHtml = '') {
+
+/** @param {AccessMode} mode @returns {Frame} */
+function createFrame (mode) {
+  const pieces = renderView('page', {
+    ...Object.fromEntries(FIELDS.map((field) => [field, mark(field)])),
+    ...toolUrls(NAME),
+    revisionUrl: revisionUrl(NAME, /** @type {any} */ (mark('revision'))),
+    here: 'page'
+  }, { mode, person: null })
+    .replaceAll(NAME, mark('address'))
+    .split(MARK)
+    .map((piece, index) => index % 2 === 0 ? Buffer.from(piece) : /** @type {Field} */ (piece))
+  const constantBytes = pieces.reduce((sum, piece) => typeof piece === 'string' ? sum : sum + piece.length, 0)
+  return { pieces, constantBytes, hash: hashOf(pour(EXAMPLE, '', { pieces, constantBytes })) }
+}
+
+/** @typedef {Omit<PageView, 'html_hash' | 'deleted_at' | 'renderer' | 'rendered_at'>} Shown */
+
+/** @type {Shown} */
+const EXAMPLE = {
+  _id: 'a/b',
+  tags: ['a', 'b'],
+  subpages: { names: ['a', 'b'], missing: ['b'], more: true },
+  revision: 0,
+  html: /** @type {any} */ (Buffer.alloc(0)),
+  content_bytes: 0,
+  modified_at: new Date(0)
+}
+
+/**
+ * @param {Shown} page @param {string} noticeHtml @param {Pick<Frame, 'pieces' | 'constantBytes'>} frame
+ */
+function pour ({
+  _id: name, html: stored, subpages, tags, revision, modified_at: modified, content_bytes: contentBytes
+}, noticeHtml, { pieces, constantBytes }) {
+  const html = withoutTitle(stored, name)
   const modifiedAt = modified.toISOString()
   /** @type {Record<Field, string>} */
   const texts = {
@@ -50,6 +79,7 @@ export function pageDocument ({
     noticeHtml,
     aboveHtml: aboveHtml(name),
     contentHtml: '',
+    subpagesHtml: subpagesHtml(name, subpages),
     tagsHtml: tagsHtml(tags ?? []),
     address: escapeHtml(encodeName(name)),
     revision: String(revision),
@@ -57,13 +87,13 @@ export function pageDocument ({
     modified: readableTime(modifiedAt),
     size: readableSize(contentBytes)
   }
-  let bytesMax = CONSTANT_BYTES + html.length
-  for (const piece of PIECES) if (typeof piece === 'string') bytesMax += UNIT_BYTES_MAX * texts[piece].length
+  let bytesMax = constantBytes + html.length
+  for (const piece of pieces) if (typeof piece === 'string') bytesMax += UNIT_BYTES_MAX * texts[piece].length
 
   // Written in place: a joined string would create garbage twice.
   const document = Buffer.allocUnsafe(bytesMax)
   let end = 0
-  for (const piece of PIECES) {
+  for (const piece of pieces) {
     if (typeof piece === 'string' && piece !== 'contentHtml') {
       end += document.write(texts[piece], end)
     } else {
@@ -79,7 +109,7 @@ export function pageDocument ({
 const link = (url, text) => `<a href="${escapeHtml(url)}" dir="auto">${escapeHtml(text)}</a>`
 
 /** @param {string} name */
-function aboveHtml (name) {
+export function aboveHtml (name) {
   if (!name.includes('/')) return ''
   const above = namesAbove(name)
   return `<nav class="above" aria-label="Pages above">${
@@ -92,25 +122,19 @@ const tagsHtml = (tags) => tags.length === 0
   ? ''
   : `<p class="tags">Tags: ${tags.map((tag) => link(tagUrl(tag), tag)).join(', ')}</p>\n`
 
-/** Changes with templates, style sheet and formats. */
-const LAYOUT_HASH = hashOf(pageDocument({
-  _id: 'a/b',
-  tags: ['a', 'b'],
-  revision: 0,
-  html: Buffer.alloc(0),
-  content_bytes: 0,
-  modified_at: new Date(0)
-}))
+const FRAMES = /** @type {Record<AccessMode, Frame>} */ (
+  Object.fromEntries(ACCESS_MODES.map((mode) => [mode, createFrame(mode)])))
 
-/** Strong (RFC 9110 §8.8.3). @param {Pick<PageView, 'revision' | 'html_hash'>} page */
-export const entityTag = (page) => `"${page.revision}-${page.html_hash}-${LAYOUT_HASH}"`
+/**
+ * @param {Shown} page @param {AccessMode} mode
+ * @param {string} [noticeHtml]  for this reader only
+ * @returns {Buffer} an HTML document in UTF-8
+ */
+export const pageDocument = (page, mode, noticeHtml = '') => pour(page, noticeHtml, FRAMES[mode])
 
-/** @param {string} isoTime */
-export function readableTime (isoTime) {
-  return `${isoTime.slice(0, 10)} ${isoTime.slice(11, 16)} UTC`
-}
-
-/** @param {number} bytes */
-export function readableSize (bytes) {
-  return bytes < 1000 ? `${bytes} bytes` : `${(bytes / 1000).toFixed(1)} kB`
-}
+/**
+ * Strong (RFC 9110 §8.8.3).
+ * @param {Pick<PageView, 'revision' | 'html_hash' | 'subpages_hash'>} page @param {AccessMode} mode
+ */
+export const entityTag = ({ revision, html_hash: html, subpages_hash: subpages }, mode) =>
+  `"${revision}-${html}-${subpages ? `${subpages}-` : ''}${FRAMES[mode].hash}"`

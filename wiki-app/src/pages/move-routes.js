@@ -1,8 +1,9 @@
-import { wantsHtml } from '../views.js'
-import { nameIn } from './address.js'
+import { HTML, renderFor, wantsHtml } from '../views.js'
+import { isMisspelt, nameIn } from './address.js'
 import { CHANGE_PROPERTIES, changeIn, preconditionOf } from './change.js'
-import { historyUrl, viewUrl, writableName } from './name.js'
-import { headerPrecondition } from './preconditions.js'
+import { deleteUrl, historyUrl, renameUrl, viewUrl, writableName } from './name.js'
+import { PageMissing } from './page-errors.js'
+import { toolUrls } from './tools.js'
 import { refuseHiddenName } from './visible.js'
 
 /** @import {FastifyInstance} from 'fastify' */
@@ -13,19 +14,23 @@ const RENAME_SCHEMA = {
   type: 'object',
   required: ['to'],
   additionalProperties: false,
-  properties: { to: { type: 'string' }, ...CHANGE_PROPERTIES }
+  properties: {
+    to: { type: 'string' },
+    // A form sends it when its box is ticked.
+    subpages: { enum: [true, false, 'true'] },
+    ...CHANGE_PROPERTIES
+  }
 }
 
 /** @param {FastifyInstance} app @param {Context} context */
 export function addRemove (app, { store, leave }) {
   app.delete('/wiki/*', { schema: { body: CHANGE_SCHEMA } }, async (request, reply) => {
-    const revision = await store.remove(
-      writableName(nameIn(request)),
-      changeIn(request),
-      headerPrecondition(request.headers)
-    )
+    const name = writableName(nameIn(request))
+    const revision = await store.remove(name, changeIn(request), preconditionOf(request))
     return reply.code(204).header('page-revision', revision).send()
   })
+
+  addForm(app, { store, view: 'delete', url: deleteUrl, title: 'Delete' })
 
   // HTML forms send only GET and POST.
   app.post('/edit/delete/*', { schema: { body: CHANGE_SCHEMA } }, async (request, reply) => {
@@ -37,13 +42,41 @@ export function addRemove (app, { store, leave }) {
 
 /** @param {FastifyInstance} app @param {Context} context */
 export function addRename (app, { store, leave }) {
+  addForm(app, { store, view: 'rename', url: renameUrl, title: 'Rename' })
+
   app.post('/edit/rename/*', { schema: { body: RENAME_SCHEMA } }, async (request, reply) => {
     const name = writableName(nameIn(request))
-    const target = writableName(/** @type {{to: string}} */ (request.body).to)
+    const { to, subpages } = /** @type {{to: string, subpages?: boolean | 'true'}} */ (request.body)
+    const target = writableName(to)
     refuseHiddenName(target)
-    const revision = await store.rename(name, target, changeIn(request), preconditionOf(request))
+    const { revision, ...renamed } = await store.rename(name, target, changeIn(request), preconditionOf(request), {
+      subpages: Boolean(subpages)
+    })
     reply.header('page-revision', revision)
     if (wantsHtml(request)) return leave(reply, `${viewUrl(target)}?saved=${revision}`, name, target)
-    return reply.code(201).header('location', viewUrl(target)).send({ name: target, revision })
+    return reply.code(201).header('location', viewUrl(target)).send({ name: target, revision, ...renamed })
+  })
+}
+
+/**
+ * @param {FastifyInstance} app
+ * @param {Pick<Context, 'store'> & {view: 'rename' | 'delete', url: (name: string) => string, title: string}} options
+ */
+function addForm (app, { store, view, url, title }) {
+  app.get(`/edit/${view}/*`, { config: { isCostly: true } }, async (request, reply) => {
+    const name = writableName(nameIn(request))
+    if (isMisspelt(request, url(name))) return reply.redirect(url(name), 303)
+    const page = await store.findSource(name)
+    if (page === null) throw new PageMissing(name)
+    return reply.type(HTML).send(renderFor(request, view, {
+      ...toolUrls(name),
+      title: `${title} “${name}”`,
+      name,
+      baseRevision: page.revision,
+      subpages: await store.findSubpages(name),
+      summaryLabel: 'Why',
+      summary: '',
+      author: ''
+    }))
   })
 }

@@ -1,11 +1,10 @@
 import createError from '@fastify/error'
-import { entityTag } from './document.js'
 import { currentRevision } from './head.js'
 
 /** @import {Precondition} from './commit.js' */
 /** @import {Head} from './head.js' */
 
-/** @typedef {(head: Pick<Head, 'revision' | 'html_hash'>) => string} TagOf */
+/** @typedef {(head: Pick<Head, 'revision' | 'html_hash' | 'subpages_hash'>) => string} TagOf */
 
 const PreconditionFailed = createError(
   'WIKI_PRECONDITION_FAILED', 'The page is not as you expect it: %s. Nothing was changed.', 412
@@ -21,10 +20,10 @@ export const StaleEdit = createError(
 /**
  * RFC 9110 §13.1.1, §13.1.2, §13.2.2
  * @param {import('node:http').IncomingHttpHeaders} headers
- * @param {TagOf} [tagOf]  of the requested representation
+ * @param {TagOf} tagOf  of the requested representation
  * @returns {Precondition}  throws 412
  */
-export function headerPrecondition ({ 'if-match': ifMatch, 'if-none-match': ifNoneMatch }, tagOf = entityTag) {
+export function headerPrecondition ({ 'if-match': ifMatch, 'if-none-match': ifNoneMatch }, tagOf) {
   return (head) => {
     const revision = currentRevision(head)
     const now = revision === 0 ? 'it does not exist' : `it is at revision ${revision}`

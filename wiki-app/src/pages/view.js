@@ -5,6 +5,7 @@ import { entityTag, pageDocument } from './document.js'
 import { hasCurrent, isConditional } from '../http/conditional-request.js'
 
 /** @import {IncomingHttpHeaders} from 'node:http' */
+/** @import {AccessMode} from '../access/roles.js' */
 /** @import {CachePolicy} from '../caching/cache-policy.js' */
 /** @import {Ready} from '../http/fast-path.js' */
 /** @import {PageValidators, PageView} from './read-pages.js' */
@@ -26,6 +27,8 @@ export function createCachingOf (policy) {
 export class View {
   /** @type {CachingOf} */
   #cachingOf
+  /** @type {AccessMode} */
+  #mode
   /** @type {{etag: string, 'last-modified': string} | undefined} */
   #validators
   /** @type {string[] | undefined} */
@@ -37,20 +40,23 @@ export class View {
 
   /**
    * @param {PageView | PageValidators} page  without its HTML only when the client has the newest copy
-   * @param {CachingOf} cachingOf
+   * @param {CachingOf} cachingOf @param {AccessMode} mode
    */
-  constructor (page, cachingOf) {
+  constructor (page, cachingOf, mode) {
     this.page = page
     this.#cachingOf = cachingOf
+    this.#mode = mode
   }
 
   /** False: deleted or renamed. */
   get isThere () { return this.page.deleted_at == null && !this.page.redirect_to }
   get validators () {
-    return (this.#validators ??= { etag: entityTag(this.page), 'last-modified': this.page.rendered_at.toUTCString() })
+    return (this.#validators ??= {
+      etag: entityTag(this.page, this.#mode), 'last-modified': this.page.rendered_at.toUTCString()
+    })
   }
 
-  get document () { return (this.#document ??= pageDocument(/** @type {PageView} */ (this.page))) }
+  get document () { return (this.#document ??= pageDocument(/** @type {PageView} */ (this.page), this.#mode)) }
 
   /** Without Content-Length; names and values alternate. */
   get head () { return (this.#head ??= headOf(this.page, this.validators, this.#cachingOf(this.page))) }
@@ -72,8 +78,8 @@ export class View {
 
   /** A page as read keeps the database's whole reply, of up to a hundred pages. */
   detached () {
-    const { html, ...page } = /** @type {PageView} */ (this.page)
-    const copy = new View(page, this.#cachingOf)
+    const { html, subpages, ...page } = /** @type {PageView} */ (this.page)
+    const copy = new View(page, this.#cachingOf, this.#mode)
     if (!this.isThere) return copy
     // Not in Node's pool, and not longer than its content.
     copy.#document = Buffer.allocUnsafeSlow(this.document.length)

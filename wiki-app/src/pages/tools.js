@@ -1,0 +1,12 @@
+import { deleteUrl, editUrl, historyUrl, linksUrl, rawUrl, renameUrl, viewUrl } from './name.js'
+
+/** What the row beside a page's title leads to (views/tools.eta). @param {string} name */
+export const toolUrls = (name) => ({
+  viewUrl: viewUrl(name),
+  editUrl: editUrl(name),
+  historyUrl: historyUrl(name),
+  renameUrl: renameUrl(name),
+  deleteUrl: deleteUrl(name),
+  rawUrl: rawUrl(name),
+  linksUrl: linksUrl(name)
+})
