@@ -1,10 +1,13 @@
-import { wantsHtml } from '../views.js'
-import { nameIn } from './address.js'
+import { HTML, renderFor, wantsHtml } from '../views.js'
+import { isMisspelt, nameIn, queryOf } from './address.js'
 import { CHANGE_PROPERTIES, changeIn, preconditionOf, REVISION_SCHEMA } from './change.js'
+import { currentRevision } from './head.js'
 import { RevisionIsDeletion, RevisionMissing } from './history.js'
-import { viewUrl, writableName } from './name.js'
+import { revertUrl, revisionUrl, viewUrl, writableName } from './name.js'
+import { StaleEdit } from './preconditions.js'
+import { toolUrls } from './tools.js'
 
-/** @import {FastifyInstance} from 'fastify' */
+/** @import {FastifyInstance, FastifyReply, FastifyRequest} from 'fastify' */
 /** @import {Context} from './edit-routes.js' */
 
 const REVERT_SCHEMA = {
@@ -13,24 +16,66 @@ const REVERT_SCHEMA = {
   additionalProperties: false,
   properties: { revision: REVISION_SCHEMA, ...CHANGE_PROPERTIES }
 }
+const FORM_SCHEMA = { type: 'object', required: ['revision'], properties: { revision: REVISION_SCHEMA } }
 
 /** @param {FastifyInstance} app @param {Context} context */
-export function addRevert (app, { store, history, leave }) {
+export function addRevert (app, { store, history, oldRevisions, leave }) {
+  app.get('/edit/revert/*', { config: { isCostly: true }, schema: { querystring: FORM_SCHEMA } },
+    async (request, reply) => {
+      const name = writableName(nameIn(request))
+      if (isMisspelt(request, revertUrl(name))) return reply.redirect(revertUrl(name) + queryOf(request), 303)
+      return showForm(request, reply, { name, number: numberIn(request.query) })
+    })
+
   app.post('/edit/revert/*', { schema: { body: REVERT_SCHEMA } }, async (request, reply) => {
     const name = writableName(nameIn(request))
-    const number = Number(/** @type {{revision: string | number}} */ (request.body).revision)
+    const number = numberIn(request.body)
     const old = await history.find(name, number)
     if (old === null) throw new RevisionMissing(number, name)
     if (old.deleted) throw new RevisionIsDeletion(number, name)
     const { author, summary } = changeIn(request)
-    const { revision, created } = await store.save(
-      name,
-      old,
-      { author, summary: summary || `Back to revision ${number}` },
-      preconditionOf(request)
-    )
-    reply.header('page-revision', revision)
-    if (wantsHtml(request)) return leave(reply, `${viewUrl(name)}?saved=${revision}`, name)
-    return { name, revision, created }
+    try {
+      const { revision, created } = await store.save(
+        name,
+        old,
+        { author, summary: summary || `Back to revision ${number}` },
+        preconditionOf(request)
+      )
+      reply.header('page-revision', revision)
+      if (wantsHtml(request)) return leave(reply, `${viewUrl(name)}?saved=${revision}`, name)
+      return { name, revision, created }
+    } catch (error) {
+      if (!(error instanceof StaleEdit) || !wantsHtml(request)) throw error
+      return showForm(request, reply.code(409), { name, number, author, summary, stale: true })
+    }
   })
+
+  /**
+   * What would change, and why.
+   * @param {FastifyRequest} request @param {FastifyReply} reply
+   * @param {{name: string, number: number, stale?: boolean} & import('./commit.js').Attribution} asked
+   */
+  async function showForm (request, reply, { name, number, author = '', summary = '', stale = false }) {
+    const [old, newest] = await Promise.all([history.findItem(name, number), store.findSource(name)])
+    if (old === null) throw new RevisionMissing(number, name)
+    if (old.deleted) throw new RevisionIsDeletion(number, name)
+    const current = newest && await history.findItem(name, newest.revision)
+    return reply.type(HTML).send(renderFor(request, 'revert', {
+      ...toolUrls(name),
+      title: `Bring back revision ${number} of “${name}”`,
+      number,
+      newest: currentRevision(newest),
+      stale,
+      revertUrl: revertUrl(name),
+      revisionUrl: revisionUrl(name, number),
+      // The form works even if the comparison fails.
+      difference: current && await oldRevisions.difference(current, old).catch(() => null),
+      summaryLabel: 'Why',
+      summary: summary || `Back to revision ${number}`,
+      author
+    }))
+  }
 }
+
+/** @param {unknown} given  checked against REVISION_SCHEMA */
+const numberIn = (given) => Number(/** @type {{revision: string | number}} */ (given).revision)

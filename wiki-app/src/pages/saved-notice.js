@@ -1,17 +1,26 @@
+import { escapeHtml } from '../views.js'
+import { differenceUrl } from './name.js'
+
 /** @import {CachePolicy} from '../caching/cache-policy.js' */
 
 /**
  * When the author and others will see the new text.
  * @typedef {(names: string[]) => Promise<boolean>} IsPurged  whether the caches have confirmed
  * @param {{policy: CachePolicy, isPurged?: IsPurged}} options
- * @returns {(name: string, revision: number) => Promise<string>} HTML
+ * @returns {(name: string, revision: number, merged?: number | null) => Promise<string>} HTML; `merged`: the revision
+ *   of someone else that the saved one has within it
  */
 export function createSavedNotice ({ policy, isPurged = async () => false }) {
-  return async (name, revision) => {
+  return async (name, revision, merged = null) => {
+    const both = merged === null ? '' : mergedWith(name, revision, merged)
     const seen = policy.purgedBy === null ? untilExpiry(policy) : afterPurge(policy, await isPurged([name]))
-    return `<p class="notice" role="status">Saved as revision ${revision}. ${seen}</p>`
+    return `<p class="notice" role="status">Saved as revision ${revision}${both}. ${seen}</p>`
   }
 }
+
+/** @param {string} name @param {number} revision @param {number} merged */
+const mergedWith = (name, revision, merged) => `, merged with revision ${merged}, which someone saved while you were ` +
+  `editing (<a href="${escapeHtml(differenceUrl(name, merged, revision))}">what you changed in it</a>)`
 
 const EVERYBODY = 'Everybody sees it from now on.'
 
