@@ -4,7 +4,8 @@ import { createClientKey } from './access/client.js'
 import { signInRoutes } from './access/sign-in-routes.js'
 import { writeLimit } from './access/write-limit.js'
 import { apiRoutes } from './api/routes.js'
-import { pageFiles } from './archive/page-files.js'
+import { archiveOf } from './archive/export.js'
+import { importRoutes } from './archive/routes.js'
 import { assetRoutes } from './assets.js'
 import { counterRoute, createCounter } from './counter.js'
 import { fileRoutes } from './files/routes.js'
@@ -24,11 +25,13 @@ import { lifecycle } from './lifecycle.js'
 import { createObserver, observation } from './observe/observation.js'
 import { createRequestIds } from './observe/request-log.js'
 import { authorRevertRoutes } from './pages/author-revert-routes.js'
+import { changesRoutes } from './pages/changes-routes.js'
 import { editRoutes } from './pages/edit-routes.js'
 import { historyRoutes } from './pages/history-routes.js'
 import { createSavedNotice } from './pages/saved-notice.js'
 import { searchRoutes } from './pages/search-routes.js'
-import { VIEW_ROUTE, viewRoute } from './pages/view-route.js'
+import { newPageRoute } from './pages/new-page-route.js'
+import { VIEW_ROUTES, viewRoute } from './pages/view-route.js'
 import { createServices } from './services.js'
 
 /** @import {FastifyInstance} from 'fastify' */
@@ -79,7 +82,7 @@ export async function buildApp (
   const services = createServices(config, app.log, { ...caches, ...parts, createMetrics: observing?.createMetrics })
   const { database, metrics } = services
   const limits = createConcurrencyLimits({ waitMaxMs: config.QUEUE_WAIT_MAX_MS })
-  const observe = createObserver(config, app.log, { requestIds, viewRoute: VIEW_ROUTE, metrics })
+  const observe = createObserver(config, app.log, { requestIds, viewRoutes: VIEW_ROUTES, metrics })
   const answerError = createErrorHandler(database.isUnavailable)
 
   const knownRoutes = recordRoutes(app)
@@ -125,7 +128,9 @@ async function registerRoutes (app, { config, services, counter, fastPath, obser
   await app.register(assetRoutes)
   await app.register(viewRoute, {
     store,
+    history,
     policy,
+    home: config.HOME_PAGE,
     savedNotice: createSavedNotice({ policy, isPurged: purges?.isPurged }),
     cache: services.originCache,
     fastPath,
@@ -133,9 +138,12 @@ async function registerRoutes (app, { config, services, counter, fastPath, obser
     isAvailable: database.isAvailable,
     runNow: /** @type {typeof limits.runNow} */ (database.whileAvailable(limits.runNow))
   })
+  await app.register(newPageRoute, { store })
   await app.register(searchRoutes, { search, policy })
-  await app.register(editRoutes, { store, history, oldRevisions, waitUntilPurged: purges?.waitUntilPurged })
+  const { mergeSave } = services
+  await app.register(editRoutes, { store, history, oldRevisions, mergeSave, waitUntilPurged: purges?.waitUntilPurged })
   await app.register(historyRoutes, { store, history, oldRevisions, policy })
+  await app.register(changesRoutes, { history, policy, publicUrl: config.PUBLIC_URL })
   await app.register(apiRoutes, {
     store,
     history,
@@ -144,9 +152,11 @@ async function registerRoutes (app, { config, services, counter, fastPath, obser
     policy,
     pictures: files,
     pictureMaxBytes: config.UPLOAD_MAX_BYTES,
-    files: () => pageFiles(models),
-    importFiles: services.importFiles
+    archived: () => archiveOf(models, files),
+    importFiles: services.importFiles,
+    importSlots: services.importSlots
   })
+  await app.register(importRoutes, { importFiles: services.importFiles, importSlots: services.importSlots })
   await app.register(fileRoutes, { files, maxBytes: config.UPLOAD_MAX_BYTES, policy })
   await app.register(authorRevertRoutes, { authorRevert: services.authorRevert })
   if (users && sessions) await app.register(signInRoutes, { users, sessions, clientKey, secure })

@@ -2,6 +2,7 @@ import { createSessions } from './access/sessions.js'
 import { readUsers } from './access/users.js'
 import { createFrontMatterReader } from './archive/front-matter-reader.js'
 import { createImport } from './archive/import.js'
+import { createRelink } from './archive/relink.js'
 import { cachePolicy } from './caching/cache-policy.js'
 import { tagsFor, urlsFor } from './caching/invalidation.js'
 import { createOriginCache } from './caching/origin-cache.js'
@@ -9,9 +10,11 @@ import { createPurgeQueue } from './caching/purge-queue.js'
 import { createDatabase } from './database/database.js'
 import { defineFileModels } from './files/model.js'
 import { createFileStore } from './files/store.js'
+import { createSemaphore } from './http/semaphore.js'
 import { createRenderer, HTML_FACTOR_MAX } from './markdown/renderer.js'
 import { createAuthorRevert } from './pages/author-revert.js'
 import { createHistory } from './pages/history.js'
+import { createMergeSave } from './pages/merge-save.js'
 import { defineModels } from './pages/model.js'
 import { createOldRevisions } from './pages/old-revisions.js'
 import { createSearch } from './pages/search.js'
@@ -28,6 +31,7 @@ import { createAuthorsPool } from './threads/authors.js'
 /** @import {Config} from './settings.js' */
 
 const MIB = 1_048_576
+const IMPORTS_MAX = 2
 
 /** @typedef {ReturnType<typeof createServices>} Services */
 /** @typedef {import('fastify').FastifyBaseLogger} Log */
@@ -53,6 +57,7 @@ export function createServices (config, log, parts) {
   const pages = createPageStore({ models, renderer, outbox: purges, readsAtOnce: config.PAGE_READS_AT_ONCE, log })
   const store = metrics ? metrics.counted(pages) : pages
   const history = createHistory(models)
+  const files = createFileStore({ models: defineFileModels(database.connection), maxBytes: config.UPLOAD_MAX_BYTES })
   return {
     users,
     sessions: users && whileAvailable(createSessions(database.connection, users), database),
@@ -65,14 +70,18 @@ export function createServices (config, log, parts) {
     store,
     history,
     oldRevisions: makeOldRevisions({ history, store, htmlMaxBytes: HTML_FACTOR_MAX * config.PAGE_MAX_BYTES }),
+    mergeSave: createMergeSave({ store, history, pool: authors }),
     search: createSearch(models),
-    files: createFileStore({ models: defineFileModels(database.connection), maxBytes: config.UPLOAD_MAX_BYTES }),
+    files,
     originCache: originCacheOf(config, log, models, database.connection),
     authorRevert: createAuthorRevert({ models, store, history }),
+    importSlots: createSemaphore(IMPORTS_MAX),
     importFiles: createImport({
       store,
+      pictures: files,
       maxBytes: config.PAGE_MAX_BYTES,
       frontMatter: createFrontMatterReader(authors),
+      relink: createRelink({ authors, maxBytes: config.PAGE_MAX_BYTES }),
       isUnavailable: database.isUnavailable,
       log
     })
@@ -94,7 +103,7 @@ const policyOf = (config) => cachePolicy(config.CACHE_POLICY, {
 const purgesOf = (config, log, { purge, timing, policy, connection }) => purge && createPurgeQueue({
   connection,
   purge,
-  staleOf: policy.purgedBy === 'tags' ? tagsFor : urlsFor,
+  staleOf: policy.purgedBy === 'tags' ? tagsFor : (commit) => urlsFor(commit, config.HOME_PAGE),
   log,
   timing: { repeatAfterMs: config.PURGE_REPEAT_AFTER_S * 1000, ...timing }
 })

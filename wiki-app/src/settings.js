@@ -3,6 +3,7 @@ import { parseApiUrl } from '@stevec/cdn/wiki'
 import { trustOf } from './access/client.js'
 import { ACCESS_MODES } from './access/roles.js'
 import { CACHE_POLICY_NAMES } from './caching/cache-policy.js'
+import { writableName } from './pages/name.js'
 
 const MIB = 1_048_576
 const YEAR_S = 31_536_000
@@ -87,6 +88,12 @@ export const SETTINGS = {
     allowed: 'a whole number of bytes from 1 to 3145728',
     does: 'the longest Markdown of a page'
   }),
+  HOME_PAGE: {
+    read: writableName,
+    default: 'Home',
+    allowed: 'the name of a page: at most 200 characters, none that cannot be shown',
+    does: 'the page at `/`; until it is written, an invitation to write it'
+  },
   UPLOAD_MAX_BYTES: integer(1, 50 * MIB, {
     default: 5 * MIB,
     allowed: 'a whole number of bytes from 1 to 52428800',

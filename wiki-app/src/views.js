@@ -18,7 +18,8 @@ for (const file of readdirSync(DIRECTORY)) {
 /**
  * @typedef {'page' | 'edit' | 'preview' | 'files' | 'merge' | 'new' | 'list' | 'search' | 'tags' | 'history' |
  *   'changes' | 'compare' | 'feed' | 'past' | 'error' | 'home' | 'missing' | 'sign-in' | 'signed-in' | 'rename' |
- *   'delete' | 'revert' | 'resend' | 'delete-picture' | 'revert-author' | 'reverted-author'} View
+ *   'delete' | 'revert' | 'resend' | 'delete-picture' | 'revert-author' | 'reverted-author' |
+ *   'import' | 'imported' | 'import-report'} View
  */
 
 /**

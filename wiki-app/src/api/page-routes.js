@@ -66,15 +66,20 @@ const SCHEMAS = {
     security: SECURITY,
     summary: 'Rename a page',
     description: 'The page takes its whole history along. ' +
-      'The old name leads to the new one until someone writes a page there.',
+      'The old name leads to the new one until someone writes a page there. ' +
+      'With `subpages`, up to 100 pages below it are renamed, too: all or none.',
     params: named('Draft'),
     body: bodyOf(
-      { to: { type: 'string', description: 'The new name.' }, ...CHANGE_FIELDS },
+      {
+        to: { type: 'string', description: 'The new name.' },
+        subpages: { type: 'boolean', description: 'Whether the pages below it are renamed, too.' },
+        ...CHANGE_FIELDS
+      },
       ['to'],
       { to: 'Handbook/Reading', author: 'Ana' }
     ),
     response: {
-      201: answer('It was renamed', 'Renamed', { name: 'Handbook/Reading', revision: 2 }),
+      201: answer('It was renamed', 'Renamed', { name: 'Handbook/Reading', revision: 2, subpages: 0 }),
       ...refusals(404, 409, 412)
     }
   },
@@ -131,26 +136,28 @@ export async function pageApi (app, { store, policy: { listControl } }) {
   })
 
   app.delete('/pages/:name', { schema: SCHEMAS.remove }, async (request, reply) => {
-    const { headers, query: body } = request
+    const { headers, query: body, server } = request
     const revision = await store.remove(
       writableName(askedName(request)),
       changeIn(request, body),
-      preconditionOf({ headers, body }, pageTag)
+      preconditionOf({ headers, body, server }, pageTag)
     )
     return reply.code(204).header('page-revision', revision).send()
   })
 
   app.post('/pages/:name/rename', { schema: SCHEMAS.rename }, async (request, reply) => {
-    const target = writableName(/** @type {{to: string}} */ (request.body).to)
+    const { to, subpages } = /** @type {{to: string, subpages?: boolean}} */ (request.body)
+    const target = writableName(to)
     refuseHiddenName(target)
-    const revision = await store.rename(
+    const renamed = await store.rename(
       writableName(askedName(request)),
       target,
       changeIn(request),
-      preconditionOf(request, pageTag)
+      preconditionOf(request, pageTag),
+      { subpages }
     )
     reply.code(201).header('location', pageUrl(target))
-    return { name: target, revision }
+    return { name: target, ...renamed }
   })
 
   app.post('/preview', { config: { changes: false }, schema: SCHEMAS.preview }, async (request) => {

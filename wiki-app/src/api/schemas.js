@@ -59,7 +59,11 @@ export const SHARED_SCHEMAS = Object.entries({
     revision: REVISION,
     created: { type: 'boolean', description: 'Whether there was no such page before.' }
   }),
-  Renamed: strict({ name: NAME, revision: REVISION }),
+  Renamed: strict({
+    name: NAME,
+    revision: REVISION,
+    subpages: { type: 'integer', description: 'How many pages below it were renamed, too.' }
+  }),
   Change: strict(CHANGE),
   Revision: strict({ ...CHANGE, content: { type: 'string', description: 'Markdown, empty for a deletion.' } }),
   Difference: strict({
@@ -228,7 +232,7 @@ const PROBLEMS = {
   403: 'You may not change anything here (your role, ACCESS=read-only), or the request comes from another site’s page.',
   404: 'There is no such thing.',
   408: 'The request did not arrive in time.',
-  409: 'The name is taken.',
+  409: 'The name is taken, or there are too many subpages.',
   412: 'The page is not as you expect it. Nothing was changed.',
   413: 'It is too large.',
   415: 'The body is of another type than described here, or a damaged picture.',

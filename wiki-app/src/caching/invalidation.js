@@ -1,6 +1,7 @@
 import { hashOf } from '../http/hash.js'
-import { historyUrl, linksUrl, rawUrl, tagUrl, viewUrl } from '../pages/name.js'
+import { historyUrl, linksUrl, namesAbove, rawUrl, tagUrl, viewUrl } from '../pages/name.js'
 import { LINKING_MAX } from '../pages/link-targets.js'
+import { subpagesUrl } from '../pages/subpage-names.js'
 
 /** @import {Commit} from '../pages/commit.js' */
 
@@ -11,28 +12,30 @@ import { LINKING_MAX } from '../pages/link-targets.js'
 
 /**
  * Caches revalidate the rest: later parts of lists, searches, the API.
- * @param {Commit} commit @returns {Stale}
+ * @param {Commit} commit @param {string} [home]  name of the page at `/` @returns {Stale}
  */
-export function urlsFor ({ name, authors, tags, linking, links, listed }) {
+export function urlsFor ({ name, authors, tags, linking, links, listed, above }, home) {
   if (linking.length > LINKING_MAX) return { everything: true }
+  const pages = [name, ...linking, ...above]
   const changes = ['', ...authors.map((author) => `?${new URLSearchParams({ author })}`)]
   return {
     everything: false,
     tags: [],
     urls: [...new Set([
-      viewUrl(name), rawUrl(name), historyUrl(name),
-      '/', ...changes.flatMap((query) => [`/changes${query}`, `/changes.atom${query}`]),
+      ...pages.map(viewUrl), ...(home !== undefined && pages.includes(home) ? ['/'] : []),
+      rawUrl(name), historyUrl(name),
+      '/pages', ...namesAbove(name).map(subpagesUrl),
+      ...changes.flatMap((query) => [`/changes${query}`, `/changes.atom${query}`]),
       ...tags.map(tagUrl), ...(tags.length > 0 ? ['/tags'] : []),
-      ...linking.map(viewUrl),
       ...links.map(linksUrl), ...(links.length > 0 || listed ? ['/wanted', '/orphaned'] : [])
     ])]
   }
 }
 
 /** Only pages can be stored. @param {Commit} commit @returns {Stale} */
-export function tagsFor ({ name, linking }) {
+export function tagsFor ({ name, linking, above }) {
   if (linking.length > LINKING_MAX) return { everything: true }
-  return { everything: false, urls: [], tags: [...new Set([name, ...linking].map(tagOf))] }
+  return { everything: false, urls: [], tags: [...new Set([name, ...linking, ...above].map(tagOf))] }
 }
 
 /** @param {string[]} names */

@@ -10,14 +10,14 @@ const LOGS_REQUESTS = new Set(['info', 'debug', 'trace'])
 
 /**
  * @param {import('../settings.js').Config} config @param {FastifyBaseLogger} log
- * @param {{requestIds: (raw: any) => string, viewRoute: string, metrics?: Metrics}} options
+ * @param {{requestIds: (raw: any) => string, viewRoutes: string[], metrics?: Metrics}} options
  * @returns {Note | undefined} undefined: log and metrics are off
  */
-export function createObserver (config, log, { requestIds, viewRoute, metrics }) {
+export function createObserver (config, log, { requestIds, viewRoutes, metrics }) {
   /** @type {Note[]} */
   const notes = []
   if (LOGS_REQUESTS.has(config.LOG_LEVEL)) {
-    notes.push(createRequestLog(log, { idOf: requestIds, viewRoute, viewsPerS: config.LOG_VIEWS_PER_S }))
+    notes.push(createRequestLog(log, { idOf: requestIds, viewRoutes, viewsPerS: config.LOG_VIEWS_PER_S }))
   }
   if (metrics) notes.push(metrics.observe)
   if (notes.length === 0) return undefined

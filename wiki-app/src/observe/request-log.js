@@ -32,10 +32,10 @@ export function createRequestIds () {
 /**
  * `unlogged` counts views without a line.
  * @param {import('fastify').FastifyBaseLogger} log
- * @param {{idOf: (raw: any) => string, viewRoute: string, viewsPerS: number}} options  `idOf`: where none is
+ * @param {{idOf: (raw: any) => string, viewRoutes: string[], viewsPerS: number}} options  `idOf`: where none is
  * @returns {Note}
  */
-export function createRequestLog (log, { idOf, viewRoute, viewsPerS }) {
+export function createRequestLog (log, { idOf, viewRoutes, viewsPerS }) {
   let secondEndsMs = 0
   let lines = 0
   let unlogged = 0
@@ -50,7 +50,8 @@ export function createRequestLog (log, { idOf, viewRoute, viewsPerS }) {
   }
 
   return (request, route, status, durationMs) => {
-    const isView = route === viewRoute && (request.method === 'GET' || request.method === 'HEAD') && status < 400
+    const isView = route !== null && viewRoutes.includes(route) &&
+      (request.method === 'GET' || request.method === 'HEAD') && status < 400
     if (isView && isOneTooMany()) {
       unlogged++
       return

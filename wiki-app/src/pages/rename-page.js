@@ -2,81 +2,119 @@ import { answerInTime, createWait, inTransaction } from '../database/transaction
 import { hashOf } from '../http/hash.js'
 import { currentRevision, HEAD_FIELDS, kindOf, linkTargetsOf } from './head.js'
 import { outdatedMark } from './link-targets.js'
-import { NameTaken, PageMissing } from './page-errors.js'
+import { PageMissing } from './page-errors.js'
+import { createRenamePlan } from './rename-plan.js'
 import { keysOf } from './search-key.js'
 
-/** @import {Attribution, Precondition} from './commit.js' */
+/** @import {ClientSession} from 'mongoose' */
+/** @import {Attribution, Commit, Precondition} from './commit.js' */
+/** @import {Page} from './model.js' */
+/** @import {Move} from './rename-plan.js' */
+
+/**
+ * @typedef {object} Renaming
+ * @property {string} name
+ * @property {string} target  the new name
+ * @property {Attribution} attribution
+ * @property {Precondition} precondition  of the page, not of its subpages
+ * @property {boolean} subpages  whether they are renamed, too
+ */
 
 /** @param {import('./commit.js').WriteContext} context */
-export function createRename ({ models: { Pages, Revisions }, targets, outbox, runExclusive }) {
+export function createRename (context) {
+  const { models: { Pages }, subpages: lists, outbox, runExclusive } = context
+  const planned = createRenamePlan(context.models)
+  const move = createMove(context)
+
   /**
-   * The old name redirects until someone creates a page there.
+   * The old names redirect until someone creates pages there. All pages are renamed, or none.
    * @param {string} name @param {string} target @param {Attribution} [attribution] @param {Precondition} [precondition]
-   * @returns {Promise<number>} revision of the renaming
-   * @throws {Error} 404 when there is no such page, 409 when the new name is taken; what `precondition` throws
+   * @param {{subpages?: boolean}} [options]  whether they are renamed, too
+   * @returns {Promise<{revision: number, subpages: number}>} revision of the page's renaming, number of renamed subpages
+   * @throws {Error} 404 when there is no such page, 409 when a new name is taken or there are too many subpages; what
+   *   `precondition` throws
    */
-  async function rename (name, target, attribution = {}, precondition = () => {}) {
+  async function rename (name, target, attribution = {}, precondition = () => {}, { subpages = false } = {}) {
     const wait = createWait(Pages.db)
     return answerInTime(wait, async () => {
       const renamed = await runExclusive(name, () => inTransaction(Pages.db, (session) =>
-        move(name, target, attribution, precondition, session), wait))
+        renameAll({ name, target, attribution, precondition, subpages }, session), wait))
       outbox.added()
       return renamed
     })
   }
 
-  /**
-   * @param {string} name @param {string} target @param {Attribution} attribution @param {Precondition} precondition
-   * @param {import('mongoose').ClientSession} session
-   */
-  async function move (name, target, { author = '', summary = '' }, precondition, session) {
+  /** @param {Renaming} renaming @param {ClientSession} session */
+  async function renameAll ({ name, target, attribution, precondition, subpages }, session) {
+    /** @type {Page | null} */
     const page = await Pages.findOne({ _id: name }, null, { session }).lean().exec()
     if (page === null || currentRevision(page) === 0) throw new PageMissing(name)
     precondition(page)
-    const existing = await Pages.findOne({ _id: target }, HEAD_FIELDS, { session }).lean().exec()
-    const history = await Revisions.findOne({ page: target }, { _id: 1 }, { session }).lean().exec()
-    if (name === target || currentRevision(existing) !== 0 || history !== null) throw new NameTaken(target)
+    const [first, ...others] = await planned({ name, target, subpages }, session)
+    const done = [await move(page, first, attribution, session)]
+    // Read one after the other: together they may take much memory.
+    for (const other of others) {
+      /** @type {Page | null} */
+      const subpage = await Pages.findOne({ _id: other.from }, null, { session }).lean().exec()
+      if (subpage === null) throw new PageMissing(other.from)
+      done.push(await move(subpage, other, attribution, session))
+    }
+    const above = await lists.update(session, {
+      came: done.map(({ target }) => target), went: [name, ...others.map(({ from }) => from)]
+    })
+    const [firstCommit, ...commits] = done.flatMap(({ commits }) => commits)
+    await outbox.add([{ ...firstCommit, above }, ...commits], session)
+    return { revision: done[0].target.revision, subpages: others.length }
+  }
 
+  return rename
+}
+
+/** @param {import('./commit.js').WriteContext} context */
+const createMove = ({ models: { Pages, Revisions }, targets }) =>
+  /**
+   * @param {Page} page @param {Move} move @param {Attribution} attribution @param {ClientSession} session
+   * @returns {Promise<{target: Page, commits: Commit[]}>}
+   */
+  async function move (page, { to, existing }, { author = '', summary = '' }, session) {
+    const name = page._id
     // Must grow, for both names.
     const revision = Math.max(page.revision, existing?.revision ?? 0) + 1
     const now = new Date()
-    const linking = await targets.setKind(session, target, 'page', kindOf(existing))
+    const linking = await targets.setKind(session, to, 'page', kindOf(existing))
     await targets.setKind(session, name, 'redirect', 'page')
-    await targets.relink(session, linkTargetsOf(existing), linkTargetsOf({ ...page, _id: target }))
-    await targets.relink(session, linkTargetsOf(page), [target])
+    await targets.relink(session, linkTargetsOf(existing), linkTargetsOf({ ...page, _id: to }))
+    await targets.relink(session, linkTargetsOf(page), [to])
     const state = {
       ...page,
-      _id: target,
-      ...keysOf(target),
+      _id: to,
+      ...keysOf(to),
       revision,
       html_hash: hashOf(page.html, now.toISOString()),
       modified_at: now,
       // The page's own links to its new name are no longer missing.
       links_outdated: outdatedMark()
     }
-    await Pages.replaceOne({ _id: target }, state, { session, upsert: true }).exec()
-    const former = { revision, deleted_at: now, redirect_to: target, links: [], tags: [] }
+    await Pages.replaceOne({ _id: to }, state, { session, upsert: true }).exec()
+    const former = { revision, deleted_at: now, redirect_to: to, links: [], tags: [] }
     await Pages.updateOne({ _id: name }, { $set: former }, { session }).exec()
-    await Revisions.updateMany({ page: name }, { $set: { page: target } }, { session }).exec()
+    await Revisions.updateMany({ page: name }, { $set: { page: to } }, { session }).exec()
     const { content, content_bytes: contentBytes, tags = [] } = page
     await Revisions.insertMany([{
-      page: target,
+      page: to,
       revision,
       follows: page.revision,
       content,
       content_bytes: contentBytes,
       tags,
       author,
-      summary: summary || `Renamed from “${name}”`,
+      summary: `Renamed from “${name}”${summary && `: ${summary}`}`,
       deleted: false,
       created_at: now
     }], { session, lean: true })
-    await outbox.add([
-      { name, revision, authors: [author], tags, linking: [], links: [target], listed: true },
-      { name: target, revision, authors: [author], tags, linking, links: [name], listed: true }
-    ], session)
-    return revision
+    const both = { revision, authors: [author], tags, listed: true, above: [] }
+    return {
+      target: state,
+      commits: [{ ...both, name, linking: [], links: [to] }, { ...both, name: to, linking, links: [name] }]
+    }
   }
-
-  return rename
-}

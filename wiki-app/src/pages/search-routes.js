@@ -1,11 +1,12 @@
 import { HTML, renderFor } from '../views.js'
 import { isMisspelt, nameIn } from './address.js'
 import { LINE } from './change.js'
-import { readableTime } from './document.js'
+import { readableTime } from '../readable.js'
 import { excerpt } from './excerpt.js'
 import { SEARCH_MAX_MS } from './search.js'
 import { redirectUnknownQuery } from '../http/known-query.js'
-import { linksUrl, tagUrl, viewUrl } from './name.js'
+import { canonicalName, linksUrl, tagUrl, viewUrl } from './name.js'
+import { newPageUrl } from './new-page-route.js'
 import { sendRevalidated } from '../http/send-revalidated.js'
 import { canonicalTag } from './tags.js'
 
@@ -22,7 +23,7 @@ const TEXT_PARTS_MAX = 50
 
 const TEXT = { type: 'string', maxLength: 200, pattern: LINE }
 const LIST_SCHEMA = { querystring: { type: 'object', properties: { after: TEXT } } }
-const TITLES_SCHEMA = { querystring: { type: 'object', properties: { q: TEXT, after: TEXT } } }
+const PAGES_SCHEMA = { querystring: { type: 'object', properties: { q: TEXT, under: TEXT, after: TEXT } } }
 const SEARCH_SCHEMA = {
   querystring: { type: 'object', properties: { q: TEXT, part: { type: 'string', pattern: '^[1-9]\\d{0,2}$' } } }
 }
@@ -56,8 +57,9 @@ function createAnswer ({ listControl }) {
 
 /** @param {FastifyInstance} app @param {Search} search @param {Answer} answer */
 function addSearches (app, search, answer) {
-  app.get('/', { schema: TITLES_SCHEMA }, async (request, reply) => {
-    const { q: asked = '', after } = /** @type {{q?: string, after?: string}} */ (request.query)
+  app.get('/pages', { schema: PAGES_SCHEMA }, async (request, reply) => {
+    const { q: asked = '', under, after } = /** @type {{q?: string, under?: string, after?: string}} */ (request.query)
+    if (under !== undefined) return answer.send(request, reply, 'list', await subpagesOf(search, under, after))
     const q = asked.trim()
     const { items, more, complete } = await search.byTitle({
       q,
@@ -68,14 +70,14 @@ function addSearches (app, search, answer) {
     return answer.send(request, reply, 'list', {
       title: q === '' ? 'Pages' : `Titles with “${q}”`,
       q,
-      here: q === '' ? '/' : null,
+      here: q === '' ? '/pages' : null,
       pages: items.map(shown),
       nothing: q === ''
         ? 'There are no pages yet. Give the first one a name and write it.'
         : `No title ${complete ? `has “${q}” in it` : `begins with “${q}”`}.`,
       textsUrl: complete ? null : withQuery('/search', { q }),
       newName: items.length > 0 ? '' : q,
-      ...parts('/', { ...(q && { q }) }, after, more ? items[items.length - 1]._id : null)
+      ...parts('/pages', { ...(q && { q }) }, after, more ? items[items.length - 1]._id : null)
     })
   })
 
@@ -93,7 +95,7 @@ function addSearches (app, search, answer) {
       q,
       titles: titles?.items.map(shown) ?? [],
       allTitles: titles?.complete ?? true,
-      moreTitlesUrl: titles !== null && (titles.more || !titles.complete) ? withQuery('/', { q }) : null,
+      moreTitlesUrl: titles !== null && (titles.more || !titles.complete) ? withQuery('/pages', { q }) : null,
       texts: texts?.items.map(({ name, modifiedAt, content }) => ({
         ...shown({ _id: name, modified_at: modifiedAt }),
         excerpt: excerpt(content, q)
@@ -104,6 +106,20 @@ function addSearches (app, search, answer) {
       nextUrl: texts?.more && part < TEXT_PARTS_MAX ? withQuery('/search', { q, part: String(part + 1) }) : null
     })
   })
+}
+
+/** @param {Search} search @param {string} under @param {string} [after] */
+async function subpagesOf (search, under, after) {
+  const name = canonicalName(under)
+  const { items, more } = await search.below({ name, after, limit: PAGES_PER_PART })
+  return {
+    title: `Subpages of “${name}”`,
+    here: null,
+    of: { name, url: viewUrl(name) },
+    pages: items.map(shown),
+    nothing: `There are none: no page’s name begins with “${name}/”.`,
+    ...parts('/pages', { under: name }, after, more ? items[items.length - 1]._id : null)
+  }
 }
 
 /** @param {FastifyInstance} app @param {Search} search @param {Answer} answer */
@@ -157,7 +173,7 @@ function addLinks (app, search, answer) {
     const { after } = /** @type {{after?: string}} */ (request.query)
     const { items, more } = await search.orphaned({ after, limit: PAGES_PER_PART })
     return answer.send(request, reply, 'list', {
-      title: 'Orphaned pages: no other page leads to them',
+      title: 'Orphaned pages: no other page’s text leads to them',
       here: '/orphaned',
       pages: items.map(({ name }) => ({ name, url: viewUrl(name) })),
       nothing: 'There are none: every page can be reached by a link.',
@@ -173,7 +189,7 @@ function addLinks (app, search, answer) {
       here: '/wanted',
       pages: items.map(({ name, sources }) => ({
         name,
-        url: viewUrl(name),
+        url: newPageUrl(name),
         missing: true,
         sources,
         linksUrl: linksUrl(name)

@@ -134,6 +134,12 @@ export function createSearch ({ Pages, Targets, Tags }, { searchMaxMs = SEARCH_M
     byTag: ({ tag, ...part }) => listOf({ tags: tag }, part),
 
     /**
+     * All pages whose names begin with this one and a slash.
+     * @param {Part & {name: string}} options @returns {Promise<Found<PageItem>>}
+     */
+    below: ({ name, ...part }) => listOf(namesBelow(name), part),
+
+    /**
      * Includes links to former names.
      * @param {Part & {name: string}} options @returns {Promise<Found<PageItem>>}
      */
@@ -226,6 +232,14 @@ function searchGroups (q) {
 
 /** For the collation NAME_ORDER. @param {string} [name] */
 const namesAfter = (name) => name === undefined ? {} : { _id: mongoose.trusted({ $gt: name }) }
+
+/** NAME_ORDER puts U+FFFF last; between are also names in another letter case. @param {string} name */
+const namesBelow = (name) => ({
+  $and: [
+    { _id: mongoose.trusted({ $gte: `${name}/`, $lt: `${name}/\uFFFF` }) },
+    { _id: mongoose.trusted({ $regex: `^${escapePattern(name)}/` }) }
+  ]
+})
 
 /** @param {string} name */
 function keysAfter (name) {

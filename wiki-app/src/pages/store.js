@@ -6,6 +6,7 @@ import { createLinkTargets } from './link-targets.js'
 import { createPageReads } from './read-pages.js'
 import { createRename } from './rename-page.js'
 import { createPreview, createRemove, createSave } from './save-page.js'
+import { createSubpages } from './subpages.js'
 
 /** @import {Renderer} from '../markdown/renderer.js' */
 /** @import {Outbox} from './commit.js' */
@@ -24,8 +25,9 @@ export function createPageStore ({ models, renderer, outbox = SILENT, readsAtOnc
   const { Pages } = models
   const runExclusive = createKeyedMutex()
   const targets = createLinkTargets(models)
+  const subpages = createSubpages(models)
   const currentHtml = createCurrentHtml({ Pages, targets, renderer, runExclusive, log })
-  const context = { models, targets, currentHtml, renderer, outbox, runExclusive }
+  const context = { models, targets, subpages, currentHtml, renderer, outbox, runExclusive }
   const commit = createCommit(context)
   return {
     ...createPageReads({ Pages, currentHtml, renderer, readsAtOnce }),
@@ -33,6 +35,7 @@ export function createPageStore ({ models, renderer, outbox = SILENT, readsAtOnc
     remove: createRemove(commit),
     rename: createRename(context),
     preview: createPreview(context),
+    findSubpages: subpages.find,
     migrations: migrationsOf(context),
     /** Queued pages stay as stored. */
     close: async () => currentHtml.close()

@@ -1,8 +1,12 @@
+import { modeOf } from '../access/access.js'
 import { COUNTER_NAME } from '../counter.js'
-import { HTML } from '../views.js'
+import { redirectUnknownQuery } from '../http/known-query.js'
+import { HTML, wantsHtml } from '../views.js'
 import { pageDocument } from './document.js'
-import { isMisspelt, nameIn } from './address.js'
-import { editUrl, historyUrl, viewUrl } from './name.js'
+import { isMisspelt, nameIn, queryOf } from './address.js'
+import { createInvitation } from './home.js'
+import { sendMissing } from './missing-page.js'
+import { viewUrl } from './name.js'
 import { PageMissing } from './page-errors.js'
 import { isConditional } from '../http/conditional-request.js'
 import { createCachingOf, View } from './view.js'
@@ -15,32 +19,47 @@ import { createCachingOf, View } from './view.js'
 /** @import {Services} from '../services.js' */
 /** @import {PageView} from './read-pages.js' */
 /** @import {createSavedNotice} from './saved-notice.js' */
+/** @import {CachingOf} from './view.js' */
+/** @import {AccessMode} from '../access/roles.js' */
+
+/** @typedef {ReturnType<typeof createSavedNotice>} SavedNotice */
 
 const PAGES = '/wiki/'
 const COUNTER_URL = `${PAGES}${COUNTER_NAME}`
 
-export const VIEW_ROUTE = `${PAGES}*`
+const VIEW_ROUTE = `${PAGES}*`
+const HOME_ROUTE = '/'
+
+/** Patterns of the routes that show pages. */
+export const VIEW_ROUTES = [VIEW_ROUTE, HOME_ROUTE]
+
+/** The list of pages had this address once. */
+const HOME_SCHEMA = { querystring: { type: 'object', properties: { q: {}, after: {} } } }
 
 /**
- * `runNow` returns undefined if the read would have to queue.
- * @typedef {Pick<Services, 'store' | 'policy'> & {cache?: OriginCache<View>, fastPath: FastPath<View | null>}} Sources
- * @typedef {{savedNotice: ReturnType<typeof createSavedNotice>, observe?: Note, isAvailable: () => boolean}} Others
- * @type {FastifyPluginAsync<Sources & Others & {runNow: <T>(read: () => Promise<T>) => Promise<T> | undefined}>}
+ * `home`: the name of the page at `/`. `runNow` returns undefined if the read would have to queue.
+ * @typedef {Pick<Services, 'store' | 'policy' | 'history'> & {cache?: OriginCache<View>, home: string}} Sources
+ * @typedef {{fastPath: FastPath<View | null>, observe?: Note, isAvailable: () => boolean}} Quick
+ * @typedef {{savedNotice: SavedNotice, runNow: <T>(read: () => Promise<T>) => Promise<T> | undefined}} Others
+ * @type {FastifyPluginAsync<Sources & Quick & Others>}
  */
-export async function viewRoute (app, { store, policy, savedNotice, cache, fastPath, observe, isAvailable, runNow }) {
+export async function viewRoute (app, { home, cache, fastPath, observe, isAvailable, runNow, ...services }) {
+  const { store, policy, history, savedNotice } = services
+  const mode = modeOf(app)
   const cachingOf = createCachingOf(policy)
+  const { read, lookUp, cachedOrRead } = createReads({ store, cache, cachingOf, mode })
+  const answer = createAnswer({ store, savedNotice, cachingOf, mode })
+  const invite = createInvitation({ history, policy, home })
 
   fastPath.use({
     find ({ method, url = '', headers }) {
-      if (method !== 'GET' || !url.startsWith(PAGES) || url === COUNTER_URL || url.includes('?')) return undefined
-      if (!isAvailable()) return undefined
-      const name = decoded(url.slice(PAGES.length))
-      // Other spellings get a redirect.
-      if (viewUrl(name) !== url) return undefined
+      const name = method === 'GET' ? nameAt(url, home) : undefined
+      if (name === undefined || !isAvailable()) return undefined
       return cache === undefined ? runNow(() => lookUp(name, headers)) : cache.get(name)
     },
     ready: (view, headers) => view?.ready(headers),
-    answered: observe && ((request, status, durationMs) => observe(request, VIEW_ROUTE, status, durationMs))
+    answered: observe && ((request, status, durationMs) =>
+      observe(request, request.url === HOME_ROUTE ? HOME_ROUTE : VIEW_ROUTE, status, durationMs))
   })
 
   app.get(VIEW_ROUTE, (request, reply) => {
@@ -48,7 +67,7 @@ export async function viewRoute (app, { store, policy, savedNotice, cache, fastP
     // Otherwise caches would hold copies that differ in age.
     if (isMisspelt(request, viewUrl(name))) return reply.headers(policy.headers).redirect(viewUrl(name), 301)
 
-    const saved = savedRevision(request.query)
+    const saved = revisionIn(request.query, 'saved')
     // After a save, this process may still cache the previous text.
     const found = fastPath.foundOf(request.raw) ?? (saved === null ? cachedOrRead(name, request.headers) : read(name))
     const send = (/** @type {View | null} */ view) => answer(name, saved, view, request, reply)
@@ -56,10 +75,37 @@ export async function viewRoute (app, { store, policy, savedNotice, cache, fastP
     return found instanceof Promise ? found.then(send) : send(found)
   })
 
+  app.get(HOME_ROUTE, { schema: HOME_SCHEMA, onRequest: redirectUnknownQuery }, async (request, reply) => {
+    const query = queryOf(request)
+    if (query !== '') return reply.header('cache-control', 'no-store').redirect(`/pages${query}`, 301)
+    const view = await (fastPath.foundOf(request.raw) ?? cachedOrRead(home, request.headers))
+    return isMissing(view) ? invite(request, reply) : answer(home, null, view, request, reply)
+  })
+
+  for (const url of ['/wiki', PAGES]) {
+    app.get(url, { onRequest: redirectUnknownQuery }, async (_request, reply) =>
+      reply.header('cache-control', policy.listControl).redirect(HOME_ROUTE, 301))
+  }
+}
+
+/** @param {string} url @param {string} home @returns {string | undefined} the page's name; undefined: not for here */
+function nameAt (url, home) {
+  if (url === HOME_ROUTE) return home
+  if (!url.startsWith(PAGES) || url === COUNTER_URL || url.includes('?')) return undefined
+  const name = decoded(url.slice(PAGES.length))
+  // Other spellings get a redirect.
+  return viewUrl(name) === url ? name : undefined
+}
+
+/** @param {View | null} view */
+const isMissing = (view) => view === null || (!view.isThere && !view.page.redirect_to)
+
+/** @param {Pick<Sources, 'store' | 'cache'> & {cachingOf: CachingOf, mode: AccessMode}} parts */
+function createReads ({ store, cache, cachingOf, mode }) {
   /** @param {PageView | null} page */
   function viewOf (page) {
     if (page === null) return null
-    const view = new View(page, cachingOf)
+    const view = new View(page, cachingOf, mode)
     // Responses of one read leave in a row: a client need not wake up for each.
     view.prepare()
     return view
@@ -74,7 +120,7 @@ export async function viewRoute (app, { store, policy, savedNotice, cache, fastP
   /** @param {string} name @param {IncomingHttpHeaders} headers */
   async function revalidated (name, headers) {
     const page = await store.findValidators(name)
-    const view = page && new View(page, cachingOf)
+    const view = page && new View(page, cachingOf, mode)
     return view !== null && (!view.isThere || view.isCurrentFor(headers)) ? view : read(name)
   }
 
@@ -83,12 +129,17 @@ export async function viewRoute (app, { store, policy, savedNotice, cache, fastP
     ? lookUp(name, headers)
     : cache.get(name) ?? cache.through(name, () => read(name))
 
+  return { read, lookUp, cachedOrRead }
+}
+
+/** @param {Pick<Sources, 'store'> & {savedNotice: SavedNotice, cachingOf: CachingOf, mode: AccessMode}} parts */
+function createAnswer ({ store, savedNotice, cachingOf, mode }) {
   /**
    * @param {string} name
    * @param {number | null} saved  the revision just saved; null for other views
    * @param {View | null} view @param {FastifyRequest} request @param {FastifyReply} reply
    */
-  function answer (name, saved, view, request, reply) {
+  return function answer (name, saved, view, request, reply) {
     const page = view && view.page
     // Not 301 (permanent): someone may create a page under the old name.
     if (page?.redirect_to) {
@@ -96,15 +147,16 @@ export async function viewRoute (app, { store, policy, savedNotice, cache, fastP
       return reply.redirect(viewUrl(page.redirect_to), 302)
     }
     if (view === null || page === null || page.deleted_at != null) {
-      const urls = { createUrl: editUrl(name), ...(page && { historyUrl: historyUrl(name) }) }
-      throw Object.assign(new PageMissing(name), urls)
+      if (!wantsHtml(request)) throw new PageMissing(name)
+      return sendMissing(request, reply, { store, name, hasHistory: page !== null })
     }
     // The URL may have the number of a future edit, and must not keep the text before it.
     if (saved !== null) {
       reply.type(HTML).headers({ 'page-revision': page.revision, 'cache-control': 'private, no-store' })
       const whole = /** @type {PageView} */ (page)
-      if (saved > page.revision) return pageDocument(whole)
-      return savedNotice(name, saved).then((notice) => pageDocument(whole, notice))
+      if (saved > page.revision) return pageDocument(whole, mode)
+      return savedNotice(name, saved, revisionIn(request.query, 'merged')).then((notice) =>
+        pageDocument(whole, mode, notice))
     }
     withHeaders(reply, view.head)
     return view.isCurrentFor(request.headers) ? reply.code(304).send() : view.document
@@ -127,11 +179,11 @@ function decoded (text) {
 }
 
 /**
- * Not stored: the author sees the new text through every door.
- * @param {unknown} query
+ * `saved`: not stored, so the author sees the new text through every door. `merged`: the revision that is merged in.
+ * @param {unknown} query @param {'saved' | 'merged'} key
  * @returns {number | null} null for anything but a positive integer
  */
-function savedRevision (query) {
-  const { saved } = /** @type {{saved?: unknown}} */ (query)
-  return typeof saved === 'string' && /^[1-9]\d{0,14}$/.test(saved) ? Number(saved) : null
+function revisionIn (query, key) {
+  const { [key]: given } = /** @type {Record<string, unknown>} */ (query)
+  return typeof given === 'string' && /^[1-9]\d{0,14}$/.test(given) ? Number(given) : null
 }

@@ -1,0 +1,24 @@
+import { HTML, renderFor } from '../views.js'
+import { aboveHtml } from './document.js'
+import { editUrl, historyUrl, viewUrl } from './name.js'
+import { subpagesHtml } from './subpages-html.js'
+
+/** @import {FastifyReply, FastifyRequest} from 'fastify' */
+
+/**
+ * For people: what may have been meant, and the pages below. Programs get a problem document.
+ * @param {FastifyRequest} request @param {FastifyReply} reply
+ * @param {{store: import('./store.js').PageStore, name: string, hasHistory: boolean}} page
+ */
+export async function sendMissing (request, reply, { store, name, hasHistory }) {
+  const [similar, subpages] = await Promise.all([store.findSimilar(name), store.findSubpages(name)])
+  reply.code(404).header('cache-control', 'no-store').type(HTML)
+  return renderFor(request, 'missing', {
+    title: name,
+    similar: similar.map((each) => ({ name: each, url: viewUrl(each) })),
+    createUrl: editUrl(name),
+    historyUrl: hasHistory ? historyUrl(name) : null,
+    aboveHtml: aboveHtml(name),
+    subpagesHtml: subpagesHtml(name, subpages)
+  })
+}

@@ -1,0 +1,96 @@
+import createError from '@fastify/error'
+import mongoose from 'mongoose'
+import { currentRevision, HEAD_FIELDS } from './head.js'
+import { writableName } from './name.js'
+import { NameTaken } from './page-errors.js'
+import { readableSize } from '../readable.js'
+import { belowOf } from './subpage-names.js'
+
+/** @import {ClientSession} from 'mongoose' */
+/** @import {Head} from './head.js' */
+
+/** In one transaction, which the database gives up after some seconds. */
+export const SUBPAGES_MAX = 100
+export const SUBPAGES_MAX_BYTES = 4_194_304
+const COUNTED_MAX = 10_000
+const TAKEN_SHOWN_MAX = 10
+
+const NamesTaken = createError(
+  'WIKI_NAMES_TAKEN', 'Nothing was renamed: these names have pages, or the histories of deleted ones: %s.', 409
+)
+const TooManySubpages = createError(
+  'WIKI_TOO_MANY_SUBPAGES',
+  `Nothing was renamed: the page has %s subpages, and at most ${SUBPAGES_MAX} can be renamed with it. ` +
+    'Rename some of them first, with theirs.',
+  409
+)
+const SubpagesTooLong = createError(
+  'WIKI_SUBPAGES_TOO_LONG',
+  `Nothing was renamed: the texts of the subpages have more than ${readableSize(SUBPAGES_MAX_BYTES)} together. ` +
+    'Rename some of them first, with theirs.',
+  409
+)
+const SubpageNameTooLong = createError(
+  'WIKI_SUBPAGE_NAME_TOO_LONG', 'Nothing was renamed: “%s” cannot be the name of a page. A shorter name is needed.', 409
+)
+
+/**
+ * `existing`: what is stored under the new name, which is free.
+ * @typedef {{from: string, to: string, existing: Head | null}} Move
+ */
+
+/** @param {Pick<import('./model.js').Models, 'Pages' | 'Revisions'>} models */
+export function createRenamePlan ({ Pages, Revisions }) {
+  /** @param {string} name @param {ClientSession} session @returns {Promise<string[]>} @throws {Error} 409 */
+  async function namesBelow (name, session) {
+    /** @type {{_id: string, content_bytes: number}[]} */
+    const found = await Pages
+      .find(belowOf(name), { content_bytes: 1 }, { session })
+      .sort({ _id: 1 })
+      .limit(SUBPAGES_MAX + 1)
+      .lean()
+      .exec()
+    if (found.length > SUBPAGES_MAX) {
+      const count = await Pages.countDocuments(belowOf(name), { session, limit: COUNTED_MAX + 1 }).exec()
+      throw new TooManySubpages(count > COUNTED_MAX ? `more than ${COUNTED_MAX}` : count)
+    }
+    if (found.reduce((sum, page) => sum + page.content_bytes, 0) > SUBPAGES_MAX_BYTES) throw new SubpagesTooLong()
+    return found.map(({ _id }) => _id)
+  }
+
+  /**
+   * The page first.
+   * @param {{name: string, target: string, subpages: boolean}} renaming @param {ClientSession} session
+   * @returns {Promise<Move[]>} @throws {Error} 409
+   */
+  return async function planned ({ name, target, subpages }, session) {
+    const names = [name, ...subpages ? await namesBelow(name, session) : []]
+    const moves = names.map((from) => ({ from, to: target + from.slice(name.length) }))
+    for (const { to } of moves) refuseTooLong(to)
+    const among = mongoose.trusted({ $in: moves.map(({ to }) => to) })
+    /** @type {Head[]} */
+    const heads = await Pages.find({ _id: among }, HEAD_FIELDS, { session }).lean().exec()
+    const existing = new Map(heads.map((head) => [head._id, head]))
+    const withHistory = new Set(await Revisions.distinct('page', { page: among }, { session }).exec())
+    const taken = moves.map(({ to }) => to).filter((to) =>
+      withHistory.has(to) || currentRevision(existing.get(to) ?? null) !== 0)
+    if (taken.length > 0) throw subpages ? new NamesTaken(shown(taken)) : new NameTaken(target)
+    return moves.map((move) => ({ ...move, existing: existing.get(move.to) ?? null }))
+  }
+}
+
+/** @param {string} name @throws {Error} 409 */
+function refuseTooLong (name) {
+  try {
+    writableName(name)
+  } catch {
+    throw new SubpageNameTooLong(name)
+  }
+}
+
+/** @param {string[]} names */
+function shown (names) {
+  const more = names.length - TAKEN_SHOWN_MAX
+  const quoted = names.slice(0, TAKEN_SHOWN_MAX).map((name) => `“${name}”`).join(', ')
+  return more > 0 ? `${quoted} and ${more} more` : quoted
+}
