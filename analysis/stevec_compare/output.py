@@ -67,10 +67,11 @@ def _conclusion(comparison: Comparison) -> str:
     tests = comparison.tests
     significant = sum(one.significant for one in tests)
     if comparison.unit == "run":
-        return f"{significant} of {wording.count_of(len(tests), 'difference')} are real."
+        return f"{wording.part_of(significant, len(tests), 'difference')} {wording.is_or_are(significant)} real."
+    verb = "differs" if significant == 1 else "differ"
     return (
-        f"{significant} of {len(tests)} measures differ between these two runs. One run of each version shows no "
-        "real difference: name several (A1 A2 … -- B1 B2 …) or --spread"
+        f"{wording.part_of(significant, len(tests), 'measure')} {verb} between these two runs. One run "
+        "of each version shows no real difference: name several (A1 A2 … -- B1 B2 …) or --spread"
     )
 
 

@@ -22,14 +22,14 @@ def lines_for(
     run = f", {three_digits(scenario.run_s)} s from cold" if scenario.run_s is not None else ""
     pops = len(scenario.pop_shares)
     places = f", {pops} points of presence{' under one parent' if scenario.tiered else ''}" if pops > 1 else ""
-    yield f"{scenario.policy} over {grouped(scenario.pages)} pages{places}{run}"
+    yield f"{scenario.policy} over {_count(scenario.pages, 'page')}{places}{run}"
     yield ""
     yield from _ratios(prediction)
     if flash is not None:
         yield ""
         yield f"a cold page, {three_digits(flash_per_s)} reads a second from one moment on:"
         yield _row("  origin, collapsing", f"{count_of(flash['collapsed'], 'request')}")
-        yield _row("  origin, without", f"{flash['uncollapsed']:.0f} requests")
+        yield _row("  origin, without", _count(round(flash["uncollapsed"]), "request"))
         yield _row("  worst wait", f"{three_digits(flash['worst_wait_s'])} s")
     yield ""
     yield from _dominant(scenario, prediction)
@@ -40,7 +40,7 @@ def lines_for(
 def trace_lines(scenario: Scenario, prediction: Prediction, facts: TraceFacts) -> Iterator[str]:
     """Yield the lines that describe the replay of a trace."""
     name = "standard input" if facts.file == "-" else facts.file
-    yield f"{scenario.policy} over {name}: {grouped(facts.pages)} pages, {three_digits(facts.span_s)} s from cold"
+    yield f"{scenario.policy} over {name}: {_count(facts.pages, 'page')}, {three_digits(facts.span_s)} s from cold"
     yield ""
     yield from _ratios(prediction)
     yield ""
@@ -49,9 +49,9 @@ def trace_lines(scenario: Scenario, prediction: Prediction, facts: TraceFacts) -
         yield f"{_percent(share)} of the misses are of pages read less than once in a lifetime."
     if prediction.stale_ratio > FRESH_ENOUGH:
         yield f"One read in {three_digits(1 / prediction.stale_ratio)} is older than the newest edit."
-    others = f", {grouped(facts.other)} others (further methods, redirects, failures)" if facts.other else ""
-    counts = f"{grouped(facts.reads)} reads, {grouped(facts.edits)} edits{others}"
-    yield f"{facts.type}, {grouped(facts.lines)} lines: {counts}."
+    others = f", {_count(facts.other, 'other')} (further methods, redirects, failures)" if facts.other else ""
+    counts = f"{_count(facts.reads, 'read')}, {_count(facts.edits, 'edit')}{others}"
+    yield f"{facts.type}, {_count(facts.lines, 'line')}: {counts}."
     if facts.late:
         yield f"{count_of(facts.late, 'line')} with a time before an earlier line's, taken to be at that time."
     if facts.bad:
@@ -59,6 +59,10 @@ def trace_lines(scenario: Scenario, prediction: Prediction, facts: TraceFacts) -
         yield f"{count_of(facts.bad, 'bad line')} left out, the first is line {facts.first_bad_line}: {reasons}."
     yield ""
     yield from _model(prediction)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{grouped(number)} {noun}{'' if number == 1 else 's'}"
 
 
 def _ratios(p: Prediction) -> Iterator[str]:

@@ -10,6 +10,7 @@ from stevec_predict.replay import Replay
 from stevec_predict.scenario import PURGING, Scenario
 from stevec_predict.trace_format import BadLineError, Kind, Parser, Request, parser_for
 from stevec_predict.trace_lines import LINE_MAX_BYTES, TraceError, read_lines
+from stevec_report.wording import count_of
 
 HEAD_LINES = 50  # from which the type is told
 LINES_MAX = 200_000_000
@@ -108,7 +109,7 @@ class _Reader:
         """`TraceFacts` of all lines taken. TraceError where nothing can be predicted from them."""
         good, bad = self.replay.reads + self.replay.edits + self._other, self._bad.total()
         if bad > good:
-            raise TraceError(f"{bad} bad lines and {good} good ones: {self._bad_words()}")
+            raise TraceError(f"{count_of(bad, 'bad line')} and {good} good: {self._bad_words()}")
         span_s = self._now_s - (self._begin_s or 0.0)
         if not self.replay.reads:
             raise TraceError("the trace has no reads (GET or HEAD, of pages that are there)")

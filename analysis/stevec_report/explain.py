@@ -72,7 +72,8 @@ def reasons(analysis: Analysis, study_settings: dict[str, Any]) -> list[str]:
         found.append(f"Settings that differ from the study's: {'; '.join(differing)}.")
     invalid = sum(not o.valid for o in analysis.outcomes)
     if invalid:
-        found.append(f"{wording.part_of(invalid, len(analysis.outcomes), 'trial')} are invalid and left out.")
+        part = wording.part_of(invalid, len(analysis.outcomes), "trial")
+        found.append(f"{part} {wording.is_or_are(invalid)} invalid and left out.")
     never_sent = sum(o.record.never_sent for o in analysis.valid)
     if never_sent:
         requests = wording.count_of(never_sent, "planned request")

@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from stevec_report.run_folder import Plan, Run
 from stevec_report.trial_record import Fault, TrialRecord
 from stevec_report.trial_stats import TrialStats
+from stevec_report.wording import count_of
 
 COLLAPSE_PATIENCE_MS = 5000  # a request that waits this long for another request's fetch is then sent on itself
 PURGED = ("purge-url", "purge-tag")  # policies for CDNs only, with a lifetime longer than any trial
@@ -76,10 +77,10 @@ def check_witness(record: TrialRecord, stats: TrialStats | None) -> list[str]:
         least = record.counter_requests - stats.cut_off if stats else 0
         if least <= lines <= record.counter_requests:
             return []
-        return [f"{lines} lines in the origin's log, but the counter says {record.counter_requests}"]
+        return [f"{count_of(lines, 'line')} in the origin's log, but the counter says {record.counter_requests}"]
     if lines in (None, record.counter_requests) or _unanswered(stats):
         return []
-    return [f"{lines} lines in the origin's log, but the counter says {record.counter_requests}"]
+    return [f"{count_of(lines, 'line')} in the origin's log, but the counter says {record.counter_requests}"]
 
 
 def check_trial(record: TrialRecord, stats: TrialStats, plan: Plan, caching: bool) -> list[str]:
@@ -125,26 +126,27 @@ def _check_balance(record: TrialRecord, stats: TrialStats, caching: bool) -> lis
         sent += stats.background.requests
         served += stats.background.served_by_cache
     if not caching and served:
-        found.append(f"{served} requests served by a cache, but no cache is on the way")
+        found.append(f"{count_of(served, 'request')} served by a cache, but no cache is on the way")
     refreshes = record.refreshes
     if record.fault is not None:
         found += _check_fault(record, record.fault, stats, sent - served - stats.failures)
     elif not sent - served + refreshes - _unanswered(stats) <= counter <= sent - served + refreshes:
         own = f" + {refreshes} of the edge's own" if refreshes else ""
-        text = f"{sent} requests sent − {served} served by cache{own} = {sent - served + refreshes}, "
+        text = f"{count_of(sent, 'request')} sent − {served} served by cache{own} = {sent - served + refreshes}, "
         text += f"but the counter says {counter}"
         if unanswered := _unanswered(stats):
             text += f" ({unanswered} got no answer, and which of these reached the wiki is not known)"
         found.append(text)
     # Each refresh belongs to a response with the status UPDATING, which may be one of the background's.
     if stats.background is None and refreshes > stats.cache_statuses.get("UPDATING", 0):
-        found.append(f"{refreshes} requests of the edge's own, but fewer answers that it was renewing")
+        found.append(f"{count_of(refreshes, 'request')} of the edge's own, but fewer answers that it was renewing")
     if record.counter_reads + record.counter_writes != counter:
         found.append(
-            f"{record.counter_reads} reads + {record.counter_writes} writes counted, but the counter says {counter}"
+            f"{count_of(record.counter_reads, 'read')} + {count_of(record.counter_writes, 'write')} counted, "
+            f"but the counter says {counter}"
         )
     if not stats.failures and record.counter_writes != stats.writes:
-        found.append(f"{stats.writes} writes sent, but the counter says {record.counter_writes}")
+        found.append(f"{count_of(stats.writes, 'write')} sent, but the counter says {record.counter_writes}")
     return found
 
 
@@ -154,12 +156,13 @@ def _check_fault(record: TrialRecord, fault: Fault, stats: TrialStats, answered:
     if not answered <= counter <= answered + stats.cut_off + record.refreshes:
         own = f", and the edge sent {record.refreshes} of its own" if record.refreshes else ""
         found.append(
-            f"the origin answered {answered} requests, and {stats.cut_off} were cut off when it was killed{own}, but "
-            f"the counter says {counter}"
+            f"the origin answered {count_of(answered, 'request')}, and {count_of(stats.cut_off, 'more request')} "
+            f"got no answer when it was killed{own}, but the counter says {counter}"
         )
     if stats.cut_off != fault.cut_off:
         found.append(
-            f"{stats.cut_off} samples were cut off when the origin was killed, but trial.json says {fault.cut_off}"
+            f"{count_of(stats.cut_off, 'sample')} cut off when the origin was killed, "
+            f"but trial.json says {fault.cut_off}"
         )
     return found
 
@@ -168,9 +171,9 @@ def _check_plan(record: TrialRecord, stats: TrialStats, plan: Plan) -> list[str]
     found = []
     cut_off = record.setting("bound") == "either" or record.setting("model") == "open"
     if stats.iterations > plan.requests or (stats.iterations < plan.requests and not cut_off):
-        found.append(f"{stats.iterations} iterations in the samples, but the plan has {plan.requests}")
+        found.append(f"{count_of(stats.iterations, 'iteration')} in the samples, but the plan has {plan.requests}")
     if stats.iterations == plan.requests and stats.distinct_pages != plan.distinct_pages:
-        found.append(f"samples of {stats.distinct_pages} pages, but the plan has {plan.distinct_pages}")
+        found.append(f"samples of {count_of(stats.distinct_pages, 'page')}, but the plan has {plan.distinct_pages}")
     return found
 
 

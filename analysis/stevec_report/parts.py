@@ -32,7 +32,7 @@ from stevec_report.law import LawCheck
 from stevec_report.outcomes import MeasuredOutcome, Outcome
 from stevec_report.run_folder import Run
 from stevec_report.verdicts import Evidence
-from stevec_report.wording import slug
+from stevec_report.wording import count_of, is_or_are, slug
 
 Say = Callable[[str], None]  # takes a line of progress
 WriteFigure = Callable[[str, MplFigure], str]  # takes name and figure, returns its SVG text
@@ -152,9 +152,9 @@ def build(run: Run, directory: str, prefix: str, write_figure: WriteFigure, say:
         ]
         invalid = sum(not outcome.valid for outcome in analysis.outcomes)
         say(
-            f"{run.experiment['name']}: read {len(run.trials)} trials, drew "
-            f"{sum(isinstance(block, DrawnFigure) for one in sections for block in one.blocks)} figures"
-            + (f"; {invalid} trials are invalid, the report says why" if invalid else "")
+            f"{run.experiment['name']}: read {count_of(len(run.trials), 'trial')}, drew "
+            + count_of(sum(isinstance(block, DrawnFigure) for one in sections for block in one.blocks), "figure")
+            + (f"; {count_of(invalid, 'trial')} {is_or_are(invalid)} invalid, the report says why" if invalid else "")
         )
         return Part(
             name=analysis.name,

@@ -18,6 +18,7 @@ from stevec_report.levels import door_sort_key
 from stevec_report.measured_blocks import blocks_done, whole_blocks
 from stevec_report.origin import Origin, read_origin
 from stevec_report.trial_record import TrialRecord, read_record
+from stevec_report.wording import count_of
 
 MANIFEST_MAX_BYTES = 8_000_000
 TRIAL_JSON_MAX_BYTES = 1_000_000
@@ -277,4 +278,4 @@ def _find_unplanned(run_path: Path, trials_planned: int) -> list[str]:
     if not extra:
         return []
     shown = ", ".join(f"{number:04d}" for number in extra[:10])
-    return [f"{len(extra)} trial folders beyond the {trials_planned} planned were not read ({shown})."]
+    return [f"{count_of(len(extra), 'trial folder')} beyond the {trials_planned} planned not read ({shown})."]

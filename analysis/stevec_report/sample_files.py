@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from stevec_report.compact_form import Compact
+from stevec_report.wording import count_of
 
 FILE_MAX_BYTES = 8_000_000_000  # of one decompressed file
 CHUNK_BYTES = 1 << 20
@@ -24,14 +25,14 @@ def check_logs(folder: Path, log_lines: dict[str, int]) -> list[str]:
             problems.append(f"{file_name} {describe_error(error)}")
             continue
         if lines != expected:
-            problems.append(f"{file_name} has {lines} lines, and trial.json says {expected}")
+            problems.append(f"{file_name} has {count_of(lines, 'line')}, and trial.json says {expected}")
     return problems
 
 
 def check_compact_logs(compact: Compact, log_lines: dict[str, int]) -> list[str]:
     """Return sentences on logs, gone since, that were not of the length given in trial.json."""
     return [
-        f"the log {name} had {lines} lines, and trial.json says {log_lines[name]}"
+        f"the log {name} had {count_of(lines, 'line')}, and trial.json says {log_lines[name]}"
         for name, lines in compact.log_lines.items()
         if name in log_lines and lines != log_lines[name]
     ]

@@ -14,6 +14,7 @@ from scipy.optimize import least_squares, nnls
 from scipy.special import ndtr, stdtrit
 
 from stevec_report.intervals import LEVEL
+from stevec_report.wording import count_of
 
 DEGRADED = 2.0  # a mean above this multiple of the mean without load counts as degraded
 R2_MIN = 0.9
@@ -67,7 +68,7 @@ class Knee:
         if self.load is None:
             return "none found"
         if self.low is None or self.high is None:
-            return f"about {round_load(self.load)} (no interval: {self.blocks} repetitions)"
+            return f"about {round_load(self.load)} (no interval: {count_of(self.blocks, 'repetition')})"
         return f"about {round_load(self.load)} ({round_load(self.low)} to {round_load(self.high)})"
 
 

@@ -102,6 +102,11 @@ def count_of(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
+def is_or_are(number: int) -> str:
+    """Return the verb after a number of things: `is` for one."""
+    return "is" if number == 1 else "are"
+
+
 def part_of(part: int, number: int, noun: str) -> str:
     """Return `1 of 2 trials`."""
     return f"{part} of {count_of(number, noun)}"

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 
 from stevec_report.command_parser import CommandParser
+from stevec_report.wording import part_of
 from stevec_simulate.rate import Line
 
 DESCRIPTION = "How often the analysis errs, on simulated runs of which the truth is known."
@@ -66,7 +67,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     else:
         took_s = time.monotonic() - began_s
         judged = sum(line.is_judged for line in found)
-        held = f"{judged - len(failed)} of {judged} lines hold"
+        held = f"{part_of(judged - len(failed), judged, 'line')} {'holds' if judged - len(failed) == 1 else 'hold'}"
         print(f"\n{held}; {options.simulations} simulations each, {took_s:.0f} s")
     return 1 if failed else 0
 

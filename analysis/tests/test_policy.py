@@ -227,5 +227,5 @@ def test_what_the_edge_asked_on_its_own_is_in_the_law(tmp_path, analyse_run):
 
     edit_json(folder / "trial.json", renew)
     text = "; ".join(analyse_run(run).law.failures[number])
-    assert "1 requests of the edge's own, but fewer answers that it was renewing" in text
+    assert "1 request of the edge's own, but fewer answers that it was renewing" in text
     assert "the counter says" not in text

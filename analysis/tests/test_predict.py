@@ -16,7 +16,8 @@ from stevec_predict.simulation import draw_events, simulate
 ROOT = Path(__file__).resolve().parents[2]
 # The settings of every cell of every experiment, as JSON; run by node, as the lab does.
 CELLS = """
-import { cellsOf, experimentNames, loadDefinition } from './loadgen/src/lab/definition.js'
+import { cellsOf, loadDefinition } from './loadgen/src/lab/definition.js'
+import { experimentNames } from './loadgen/src/lab/experiment-files.js'
 const cells = (name) => cellsOf(loadDefinition(name, 'full')).map(({ settings }) => [name, settings])
 console.log(JSON.stringify(experimentNames().flatMap(cells)))
 """

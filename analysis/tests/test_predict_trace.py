@@ -283,9 +283,9 @@ def test_a_line_may_be_late_by_a_minute(tmp_path):
             ["one two three"] * 2_000,
             "no good line among the first 1001: the first bad one is line 2, most often the time is no number",
         ),
-        ([get(0), "x", "y"], r"2 bad lines and 1 good ones: the first bad one is line 2, most often no Common Log"),
+        ([get(0), "x", "y"], r"2 bad lines and 1 good: the first bad one is line 2, most often no Common Log"),
         # A time far ahead makes all later ones go back.
-        ([get(0), PLAIN.replace("2026", "9999"), get(1), get(2), get(3)], "3 bad lines and 2 good ones: .*goes back"),
+        ([get(0), PLAIN.replace("2026", "9999"), get(1), get(2), get(3)], "3 bad lines and 2 good: .*goes back"),
         ([get(0, method="POST"), get(9, status=404)], "the trace has no reads"),
         ([get(5), get(5)], "all requests have the same time"),
     ],

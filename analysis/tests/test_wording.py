@@ -58,6 +58,12 @@ def test_a_column_has_one_number_of_decimals(values, decimals):
     assert wording.common_decimals(values) == decimals
 
 
+def test_one_thing_is_singular():
+    assert [wording.count_of(number, "trial") for number in (0, 1, 2)] == ["0 trials", "1 trial", "2 trials"]
+    assert [wording.part_of(1, number, "trial") for number in (1, 2)] == ["1 of 1 trial", "1 of 2 trials"]
+    assert [wording.is_or_are(number) for number in (0, 1, 2)] == ["are", "is", "are"]
+
+
 def test_units_stand_behind_narrow_spaces():
     assert wording.typeset("12.3 ms, 10 % of 4 sources in 4 s") == "12.3\u202fms, 10\u202f% of 4 sources in 4\u202fs"
 

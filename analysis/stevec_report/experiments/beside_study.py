@@ -10,7 +10,7 @@ from stevec_report.blocks import Cell, Column, Row, Table
 from stevec_report.levels import level_text
 from stevec_report.measures import MEASURES, judged
 from stevec_report.outcomes import MeasuredOutcome, Outcome, valid_of
-from stevec_report.wording import three_digits
+from stevec_report.wording import count_of, three_digits
 
 MEAN_ROW = "The last row is the arithmetic mean, as in the study; limited trials are not in it."
 
@@ -89,7 +89,7 @@ def deviations(analysis: Analysis, study: dict[str, Any]) -> list[str]:
         if setting == "repetitions":
             repetitions = {o.repetition for o in analysis.outcomes if o.record}
             if len(repetitions) != wanted:
-                texts.append(f"{len(repetitions)} repetitions (the study: {wanted})")
+                texts.append(f"{count_of(len(repetitions), 'repetition')} (the study: {wanted})")
             continue
         wanted = [level_text(v) for v in (wanted if isinstance(wanted, tuple) else (wanted,))]
         found = [level_text(value) for value in analysis.levels(setting)]
