@@ -1,8 +1,9 @@
-import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { readConfig } from './config.js'
 import { EXIT, EXIT_HELP, exitCodeOf } from './exit-codes.js'
+import { didYouMean } from './nearest.js'
 import { UsageError } from './usage-error.js'
+import { versionText } from './version.js'
 
 /**
  * @typedef {object} Command
@@ -58,18 +59,17 @@ const COMMANDS = {
  */
 export async function main (argv, early = {}) {
   const [name, ...rest] = argv
-  if (name === '--version') {
-    process.stdout.write(`stevec ${readVersion()}\n`)
+  if (name === '--version' || name === '-V' || name === 'version') {
+    process.stdout.write(`${versionText()}\n`)
     return 0
   }
+  if (name === 'help' && rest.length > 0) return main([rest[0], '--help'], early)
   if (name === undefined || name === '--help' || name === '-h' || name === 'help') {
     process.stdout.write(await overview())
     return name === undefined ? EXIT.usage : EXIT.good
   }
   try {
-    if (!Object.hasOwn(COMMANDS, name)) {
-      throw new UsageError(`there is no command "${name}"; the commands are: ${Object.keys(COMMANDS).join(', ')}`)
-    }
+    if (!Object.hasOwn(COMMANDS, name)) throw new UsageError(unknownCommand(name))
     const command = await COMMANDS[name]()
     const { values, positionals, beforeDashes } = parse(rest, command.options)
     if (values.help) {
@@ -106,26 +106,45 @@ function isDebug () {
   }
 }
 
-const readVersion = () => JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')).version
+/** @param {string} name */
+function unknownCommand (name) {
+  const names = Object.keys(COMMANDS)
+  return `there is no command "${name}"${didYouMean(name, names) || `; the commands are: ${names.join(', ')}`}`
+}
 
 /**
  * @param {string[]} args
- * @param {Command['options']} options
+ * @param {Command['options']} commandOptions
  */
-function parse (args, options) {
+function parse (args, commandOptions) {
+  const options = { ...commandOptions, help: { type: /** @type {const} */ ('boolean'), short: 'h' } }
+  refuseUnknownOptions(args, options)
   try {
     const { values, positionals, tokens } = parseArgs({
-      args,
-      options: { ...options, help: { type: 'boolean', short: 'h' } },
-      allowPositionals: true,
-      strict: true,
-      tokens: true
+      args, options, allowPositionals: true, strict: true, tokens: true
     })
     const dashes = tokens.findIndex(({ kind }) => kind === 'option-terminator')
     const before = dashes === -1 ? tokens : tokens.slice(0, dashes)
     return { values, positionals, beforeDashes: before.filter(({ kind }) => kind === 'positional').length }
   } catch (error) {
     throw new UsageError(/** @type {Error} */ (error).message)
+  }
+}
+
+/**
+ * Node's own message does not say which option may be meant.
+ * @param {string[]} args
+ * @param {Command['options']} options
+ * @throws {UsageError}
+ */
+function refuseUnknownOptions (args, options) {
+  const { tokens } = parseArgs({ args, options, allowPositionals: true, strict: false, tokens: true })
+  for (const token of tokens) {
+    if (token.kind !== 'option' || Object.hasOwn(options, token.name)) continue
+    // `-json` is more likely a long option with a dash too few than four letters.
+    const typed = token.rawName.startsWith('--') ? token.rawName : args[token.index]
+    const name = typed.replace(/=.*/s, '')
+    throw new UsageError(`there is no option ${name}${didYouMean(name.replace(/^-+/, ''), Object.keys(options), '--')}`)
   }
 }
 
@@ -142,5 +161,5 @@ async function overview () {
     lines.push(`  ${name.padEnd(11)} ${summary}`)
   }
   return `${lines.join('\n')}\n\n${EXIT_HELP}\n\n` +
-    'stevec <command> --help describes a command, with examples; stevec --version.\n'
+    'stevec help <command> describes a command, with examples; stevec --version says which one this is.\n'
 }

@@ -187,7 +187,7 @@ test('analytics compares the requests that Cloudflare counted in each trial with
   assert.equal(done.exitCode, 0, done.stderr)
   assert.match(
     done.stdout,
-    /in 1 of 3 trials Cloudflare counted exactly the requests that we sent\nCloudflare has no counts of 1 trials yet/
+    /in 1 of 3 trials Cloudflare counted exactly the requests that we sent\nCloudflare has no counts of 1 trial yet/
   )
   const { trials } = JSON.parse(readFileSync(path.join(run, 'cloudflare.json'), 'utf8'))
   assert.deepEqual(

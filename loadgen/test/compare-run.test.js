@@ -36,7 +36,7 @@ test('compare-run refuses what it cannot measure, with the reason', () => {
   for (const [args, reason] of /** @type {[string[], RegExp][]} */ ([
     [[], /which version\?/],
     [['no-such-ref', 'HEAD'], /there is no commit "no-such-ref"/],
-    [['HEAD', 'HEAD', 'read-lukewarm'], /"read-lukewarm" is no experiment; there is: /],
+    [['HEAD', 'HEAD', 'read-lukewarm'], /"read-lukewarm" is no experiment; the experiments are: /],
     [['HEAD', 'HEAD', 'study'], /one experiment/],
     [['HEAD', 'HEAD', '--rounds', '1'], /--rounds must be a whole number from 2 to 20/]
   ])) {

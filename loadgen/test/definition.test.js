@@ -5,8 +5,9 @@ import { after, describe, test } from 'node:test'
 import path from 'node:path'
 import { ROOT } from '@stevec/harness/config'
 import {
-  cellsOf, DEFAULT_SETTINGS, defaultPreset, DefinitionError, experimentNames, loadDefinition, parse
+  cellsOf, DEFAULT_SETTINGS, defaultPreset, DefinitionError, loadDefinition, parse
 } from '../src/lab/definition.js'
+import { experimentNames } from '../src/lab/experiment-files.js'
 import { splitOnly } from '../src/lab/levels.js'
 import { leaveOutMissing } from '../src/lab/missing-caches.js'
 import { pauseLines, studyLines } from '../src/lab/study-lines.js'
@@ -159,11 +160,14 @@ describe('an experiment', () => {
     )
   })
 
-  test('that does not exist is refused with the list of those that do', () => {
-    for (const name of ['read-cold', '../package', '', 'experiment.schema']) {
+  test('that does not exist is refused with the one that may be meant, or the list of those that exist', () => {
+    const all = /; the experiments are: .*read-hot/
+    for (const [name, others] of /** @type {[string, RegExp][]} */ ([
+      ['read-cold', /; did you mean "read-hot"\?$/], ['../package', all], ['', all], ['experiment.schema', all]
+    ])) {
       assert.throws(
         () => loadDefinition(name, 'quick'),
-        (error) => error instanceof DefinitionError && /the experiments are: .*read-hot/.test(error.message)
+        (error) => error instanceof DefinitionError && others.test(error.message)
       )
     }
   })

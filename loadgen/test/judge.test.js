@@ -153,7 +153,7 @@ describe('a trial', () => {
     [
       'in which another client sent an edit',
       { counter: { requests: 100, reads: 99, writes: 1 } },
-      /0 writes sent ≠ 1 writes at the origin/
+      /0 writes sent ≠ 1 write at the origin/
     ],
     [
       'in which the edge logged a refresh that the counter lacks',
@@ -171,7 +171,7 @@ describe('a trial', () => {
         counter: { requests: 100, reads: 99, writes: 1 },
         purges: { told: true, calls: 2, failed: 2, urls: 0, tags: 0, hosts: 0 }
       },
-      /1 edits, but no purge reached the edge/
+      /1 edit, but no purge reached the edge/
     ],
     [
       'with a log that is too short',
@@ -283,7 +283,7 @@ describe('a trial in which the origin was killed', () => {
     [
       'another client sent an edit',
       { counter: { requests: 102, reads: 101, writes: 1 } },
-      /1 writes at the origin, but 0 were sent/
+      /1 write at the origin, but the probe sent 0/
     ]
   ])) {
     test(`is invalid if ${what}`, () =>

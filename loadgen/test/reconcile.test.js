@@ -140,7 +140,7 @@ describe('three witnesses of a trial', () => {
   test('disagree if the counter differs from the origin\'s log', async () => {
     assert.match(
       await judge({}, { reads: 3, writes: 0 }),
-      /the origin's log has 2 reads and 1 writes, but the counter says 3 and 0/
+      /the origin's log has 2 reads and 1 write, but the counter says 3 and 0/
     )
   })
 

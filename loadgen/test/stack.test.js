@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
+import { userInfo } from 'node:os'
 import { after, before, describe, test } from 'node:test'
 import { request } from '@stevec/harness/request'
 import { createSandbox } from './helper.js'
@@ -81,6 +82,26 @@ describe('the stack', () => {
     assert.match(stdout, new RegExp(`http://wiki\\.localhost:${sandbox.ports.edge}/`))
   })
 
+  test('is seen by `status` of another folder, which says whose it is and what to do', async () => {
+    const other = await createSandbox()
+    const ports = Object.fromEntries(Object.entries(sandbox.ports).map(([name, port]) =>
+      [`${name.toUpperCase()}_PORT`, String(port)]))
+    const { exitCode, stdout } = await other.stevec(['status'], ports)
+    assert.equal(exitCode, 1)
+    const { username } = userInfo()
+    assert.match(stdout, /^nothing runs here\nports that `stevec up` would use are taken:$/m)
+    assert.match(stdout, new RegExp(`^ {2}edge {4}${sandbox.ports.edge} {2}nginx, process \\d+ of ${username}$`, 'm'))
+    assert.match(stdout, new RegExp(`^ {2}mongod {2}${sandbox.ports.mongod} {2}mongod, process \\d+ of ${username}$`, 'm'))
+    const state = `${sandbox.directory}/state`
+    assert.ok(stdout.includes(`with its state in ${state}; to stop it: STEVEC_STATE=${state} stevec down\n`), stdout)
+    assert.match(stdout, new RegExp(`^to start a wiki beside that: stevec up --edge-port ${sandbox.ports.edge + 1000} `, 'm'))
+    const { running, strangers } = JSON.parse((await other.stevec(['status', '--json'], ports)).stdout)
+    assert.equal(running, false)
+    assert.deepEqual(strangers.map((/** @type {{name: string}} */ { name }) => name),
+      ['edge', 'origin', 'local', 'wiki', 'mongod'])
+    other.remove()
+  })
+
   test('keeps its pages over `down` and `up`, also with another database port', async () => {
     assert.equal((await sandbox.stevec(['down'])).exitCode, 0)
     assert.deepEqual(sandbox.processes(), [])
@@ -102,7 +123,7 @@ describe('a stack that cannot start', () => {
       assert.equal(exitCode, 3)
       assert.equal(
         stderr,
-        `stevec up: port ${sandbox.ports.edge} (edge) is already taken; free it, or choose another with EDGE_PORT=… or --edge-port\n`
+        `stevec up: port ${sandbox.ports.edge} (edge) is already taken by node, process ${process.pid} of ${userInfo().username}; free it, or choose another with EDGE_PORT=… or --edge-port\n`
       )
       assert.deepEqual(sandbox.processes(), [])
     } finally {

@@ -51,7 +51,7 @@ describe('the warm-up', () => {
       assert.ok(found.read_mean_ms > 0 && found.write_mean_ms > 0)
     }
     assert.equal(json(path.join(directory, 'manifest.json')).warm_up_requests, trials[0].warm_up.requests)
-    const said = stdout.match(/^wrote \d+ pages; warmed up by \d+ requests, \d+ of them edits; a read took .* at last/gm)
+    const said = stdout.match(/^wrote \d+ pages; warmed up by \d+ requests, \d+ edits among them; a read took .* at last/gm)
     const found = new Set(trials.map(({ warm_up: warmUp }) => JSON.stringify(warmUp)))
     assert.equal(said?.length, found.size, 'one line for each wiki that was started')
     assert.ok(found.size >= 2, 'another policy is another wiki')

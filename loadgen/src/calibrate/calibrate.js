@@ -1,4 +1,5 @@
 import { rmSync } from 'node:fs'
+import { countOf } from '../count-of.js'
 import { labDirectory } from '../lab/lab-folder.js'
 import { OPEN_TO_TRIALS } from '../lab/wiki-settings.js'
 import { flexiblePorts } from '../stack/stack-ports.js'
@@ -115,7 +116,7 @@ async function startWarmStack ({ directory, ports: requestedPorts, profile, sign
 function refuseBadFit ({ mean_ms: means }, { target, rounds, busyBefore }) {
   const worst = DOORS.find((door) => Math.abs(round3(deviation(means[door], target.mean_ms[door]))) > WRITE_TOLERANCE)
   if (worst === undefined) return
-  throw new CalibrationError(`after ${rounds} rounds the door ${worst} at best takes ${means[worst]} ms instead of ${target.mean_ms[worst]}; nothing was written. Try again when the machine is quiet (it was ${percent(busyBefore)} busy before)`)
+  throw new CalibrationError(`after ${countOf(rounds, 'round')} the door ${worst} at best takes ${means[worst]} ms instead of ${target.mean_ms[worst]}; nothing was written. Try again when the machine is quiet (it was ${percent(busyBefore)} busy before)`)
 }
 
 /**

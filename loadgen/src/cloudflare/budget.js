@@ -1,3 +1,4 @@
+import { countOf } from '../count-of.js'
 import { createPageSizes } from '../lab/page-sizes.js'
 import { requestsPlanned } from '../lab/matrix.js'
 
@@ -85,7 +86,7 @@ export function inWords ({ probes, background, proofs, pages, warm_up: warmUp })
  */
 export function checkBudget (requests, maxRequests) {
   if (total(requests) <= maxRequests) return
-  throw new BudgetError(`the run would send about ${total(requests)} requests (${inWords(requests)}), and may send ${maxRequests}: choose fewer --repetitions, with --only fewer cells, or allow more with --max-requests ${total(requests)}`)
+  throw new BudgetError(`the run would send about ${countOf(total(requests), 'request')} (${inWords(requests)}), and may send ${maxRequests}: choose fewer --repetitions, with --only fewer cells, or allow more with --max-requests ${total(requests)}`)
 }
 
 /**
@@ -106,7 +107,7 @@ export function createBudget (maxRequests) {
      */
     refuseExcess (next) {
       if (spent + next <= maxRequests) return
-      throw new BudgetError(`${spent} requests are sent, the next trial may take ${next}, and the run may send ${maxRequests}: finished trials are kept; resume with stevec run --resume --max-requests N`)
+      throw new BudgetError(`${countOf(spent, 'request')} ${spent === 1 ? 'is' : 'are'} sent, the next trial may take ${next}, and the run may send ${maxRequests}: finished trials are kept; resume with stevec run --resume --max-requests N`)
     }
   }
 }

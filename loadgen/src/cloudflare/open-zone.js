@@ -2,6 +2,7 @@ import { createClient } from '@stevec/cdn/cloudflare/client'
 import { createPurge } from '@stevec/cdn/cloudflare/purge'
 import { readToken } from '@stevec/cdn/cloudflare/token'
 import { purgeZoneId } from '@stevec/cdn/cloudflare/zone'
+import { countOf } from '../count-of.js'
 import { trialsLeft } from '../lab/trials-left.js'
 import { checkBudget, inWords, requestsOf, total } from './budget.js'
 import { oneCaching } from './fit.js'
@@ -45,7 +46,7 @@ export async function openZone ({ config, zone, runs, seed, maxRequests, signal,
   const purge = createPurge({ client, zoneId: await purgeZoneId(client, zone) })
 
   progress.note(`through the zone ${zone}, verified ${verified.verified_at}`)
-  progress.note(`about ${total(requests)} requests of at most ${maxRequests}: ${inWords(requests)}`)
+  progress.note(`about ${countOf(total(requests), 'request')} of at most ${maxRequests}: ${inWords(requests)}`)
   const edits = trials.some(({ plan }) => plan.writes > 0)
   if (trials.length > 0) {
     progress.note(`writes ${pagesInWords(Math.max(...trials.map(({ settings }) => settings.pages)))} on the wiki at ${verified.doors.source}${edits ? ', and edits them' : ''}; what they said before stays in their history`)

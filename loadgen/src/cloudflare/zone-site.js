@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pageName } from '../../scenarios/plan.js'
+import { countOf } from '../count-of.js'
 import { PROBE_PAGE } from '../lab/cold.js'
 import { NO_LOGS } from '../lab/logs.js'
 import { createPageSizes } from '../lab/page-sizes.js'
@@ -77,7 +78,7 @@ export function createZoneSite ({ seed, verified, purge, maxRequests, edits, sig
     async prepare (settings) {
       await start(settings)
       const missing = sizes.missing(settings)
-      if (missing.length > 0) progress.note(`writing ${missing.length} pages`)
+      if (missing.length > 0) progress.note(`writing ${countOf(missing.length, 'page')}`)
       await writePages({ wikiUrl: urls.source, seed, pages: missing, signal, onLimit })
         .catch((error) => { throw withAdvice(error) })
       sizes.wrote(missing)
@@ -129,7 +130,7 @@ export function createZoneSite ({ seed, verified, purge, maxRequests, edits, sig
 
     async close () {
       progress.note(
-        `sent ${budget.spent()} requests of at most ${maxRequests}; the pages stay in the wiki, nothing else in it was changed`
+        `sent ${countOf(budget.spent(), 'request')} of at most ${maxRequests}; the pages stay in the wiki, nothing else in it was changed`
       )
     }
   }

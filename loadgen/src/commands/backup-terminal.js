@@ -1,4 +1,5 @@
 import { DEFAULT_PORTS } from '../config.js'
+import { countOf } from '../count-of.js'
 import { UsageError } from '../usage-error.js'
 
 const EVERY_MS = 500
@@ -30,14 +31,14 @@ export function progressLine () {
     show (what, documents) {
       if (!process.stderr.isTTY || performance.now() - shownAt < EVERY_MS) return
       shownAt = performance.now()
-      process.stderr.write(`\r\u001b[K${what}: ${documents} documents`)
+      process.stderr.write(`\r\u001b[K${what}: ${countOf(documents, 'document')}`)
     },
     end () { if (shownAt > 0) process.stderr.write('\r\u001b[K') }
   }
 }
 
-/** @param {Record<string, number>} counts */
+/** @param {Record<string, number>} counts  documents, by collection */
 export const countsLine = (counts) => Object.entries(counts)
   .filter(([, count]) => count > 0)
-  .map(([name, count]) => `${count} ${name}`)
+  .map(([name, count]) => `${name} ${count}`)
   .join(', ')

@@ -12,6 +12,7 @@ import { findZone, purgeZoneId } from '@stevec/cdn/cloudflare/zone'
 import { keepAnalytics, runFolders } from '../cloudflare/run-analytics.js'
 import { keepVerified } from '../cloudflare/verified.js'
 import { readConfig } from '../config.js'
+import { countOf } from '../count-of.js'
 import { EXIT } from '../exit-codes.js'
 import { UsageError } from '../usage-error.js'
 import { print, printJson, say, showCheck, showPlan } from './cloudflare-output.js'
@@ -146,7 +147,7 @@ const VERBS = {
     keepVerified(readConfig().stateDirectory, verified)
     if (values.json) printJson(verified)
     else {
-      print(failed.length === 0 ? `${values.zone}: ready for experiments` : `${values.zone}: ${failed.length} of ${checks.length} checks failed`)
+      print(failed.length === 0 ? `${values.zone}: ready for experiments` : `${values.zone}: ${failed.length} of ${countOf(checks.length, 'check')} failed`)
     }
     return failed.length === 0 ? EXIT.good : EXIT.violated
   },
@@ -172,7 +173,7 @@ const VERBS = {
     await purge.purgePrefixes(lists.prefixes, soft)
     if (values.json) printJson({ zone: values.zone, everything: Boolean(values.everything), urls, ...lists, ...soft })
     else {
-      print(values.everything ? `purged everything of ${values.zone}` : `purged ${named} item${named === 1 ? '' : 's'}`)
+      print(values.everything ? `purged everything of ${values.zone}` : `purged ${countOf(named, 'item')}`)
     }
     return 0
   },
@@ -187,8 +188,8 @@ const VERBS = {
       if (values.json) printJson(found)
       else if (found.trials === 0) print(`${found.file}: no trial went through Cloudflare`)
       else {
-        print(`${found.file}: in ${found.agree} of ${found.trials} trials Cloudflare counted exactly the requests that we sent${found.sampled ? '; it sampled, so its numbers are estimates' : ''}`)
-        if (found.missing > 0) print(`Cloudflare has no counts of ${found.missing} trials yet: try again in some minutes`)
+        print(`${found.file}: in ${found.agree} of ${countOf(found.trials, 'trial')} Cloudflare counted exactly the requests that we sent${found.sampled ? '; it sampled, so its numbers are estimates' : ''}`)
+        if (found.missing > 0) print(`Cloudflare has no counts of ${countOf(found.missing, 'trial')} yet: try again in some minutes`)
       }
     }
     return 0

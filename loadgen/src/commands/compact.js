@@ -9,7 +9,7 @@ export const command = {
   help: `Usage: stevec compact <run|latest>
 
 Rewrites the trials of a run or study, and says how many bytes they had and have. Samples become
-Parquet files. The lines of the access logs and the single requests of a background go; trial.json
+Parquet files. The access logs and the single requests of a background are removed; trial.json
 keeps their counts, the sums that the report takes from them, and their SHA-256. A report on the
 run has the same numbers as before. A trial whose files are not whole stays as it is.
 

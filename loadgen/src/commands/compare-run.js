@@ -1,7 +1,7 @@
 import path from 'node:path'
 import { isDirty, resolveCommit } from '@stevec/harness/worktree'
 import { compareVersions } from '../lab/compare-run.js'
-import { experimentNames } from '../lab/definition.js'
+import { experimentNames, otherExperiments } from '../lab/experiment-files.js'
 import { UsageError } from '../usage-error.js'
 import { configWith, integerOption, interruptSignal, PORT_HELP, PORT_OPTIONS } from './options.js'
 
@@ -83,7 +83,7 @@ async function named (positionals) {
   const refs = namesExperiment ? positionals.slice(0, -1) : positionals
   if (refs.length === 0) throw new UsageError('which version? Name a commit, tag or branch, such as HEAD~1')
   if (refs.length > 2) {
-    throw new UsageError(`"${refs[2]}" is no experiment; there is: ${experimentNames().join(', ')}, or a .json file`)
+    throw new UsageError(`"${refs[2]}" is no experiment${otherExperiments(refs[2])}`)
   }
   if (namesExperiment && last === 'study') throw new UsageError('compare-run takes one experiment, not the study')
   if (refs.length === 1 && await isDirty()) {

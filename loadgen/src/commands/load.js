@@ -10,6 +10,7 @@ import { inWords, isLimited, warningsOf } from '../load/outcome.js'
 import { searchRate } from '../load/search.js'
 import { send } from '../load/send.js'
 import { readConfig } from '../config.js'
+import { countOf } from '../count-of.js'
 import { EXIT } from '../exit-codes.js'
 import { stackProcesses } from '../stack/stack-processes.js'
 import { readState } from '../stack/state.js'
@@ -25,7 +26,7 @@ export const command = {
   help: `Usage: stevec load --url URL [options]
 
 Sends requests to pages drawn at random from /wiki/page-000001 … below the URL, or to --urls. By
-default in a closed loop: each of --parallel clients waits for its response. With --rate in the open
+default in a closed loop: each of --parallel clients waits for its response. With --rate, in the open
 model: requests are sent at planned times, whatever the server does, and response times count from
 the plan. Each request has a connection of its own.
 
@@ -34,12 +35,12 @@ the plan. Each request has a connection of its own.
   --urls FILE          paths to request instead, one a line: /wiki/Home
   --requests N         requests of all clients together (default 1000; unlimited with --duration)
   --duration SECONDS   time after which no request starts; requests in flight are awaited. With
-                       --rate: of the plan; late requests are sent for at most --timeout longer
+                       --rate: how long the plan is; late requests are sent for --timeout longer
   --method GET|POST    read pages (default), or create and replace them
   --writes SHARE       share of requests that are POSTs, 0 to 1 (default 0; --method POST: 1)
   --length N           characters of each POST (default 5000)
   --parallel N         clients; with --rate the most requests in flight (default 1, or ${OPEN_VUS})
-  --pause SECONDS      of each client after each request; may be fractional (default 0)
+  --pause SECONDS      how long a client waits after each response; may be fractional (default 0)
   --rate N             requests a second, in the open model
   --arrivals KIND      with --rate: constant (default) or poisson
   --keepalive          use connections again. Each client has its own, so with --rate the first
@@ -49,7 +50,7 @@ the plan. Each request has a connection of its own.
   --fail-if CONDITION  exit with 1 if it holds: "p99>200ms", "mean>1s", "max>2s", "failed>1%",
                        "rate<100/s"; may be given several times. For pN and max a failed request is
                        slower than any; mean is of answered requests
-  --search CONDITION   instead: the highest rate at which it holds, such as "p99<200ms", by
+  --search CONDITION   finds the highest rate at which it holds, such as "p99<200ms", by
                        doubling and halving, ${SEARCH_S} s each (or --duration), twice where it does not hold
   --samples FILE       a row for each request, CSV, compressed (docs/results-format.md)
   --hgrm FILE          the response times as HdrHistogram's percentile distribution
@@ -113,7 +114,7 @@ Examples:
       : `${inWords(outcome).join('\n')}\n`)
     for (const { text, measure } of broken) {
       const value = valueOf(measure, outcome)
-      const shown = value === Infinity ? `${outcome.failed} of ${outcome.requests} requests failed` : value.toFixed(3)
+      const shown = value === Infinity ? `${outcome.failed} of ${countOf(outcome.requests, 'request')} failed` : value.toFixed(3)
       process.stderr.write(`--fail-if ${text}: it is so, ${measure} ${value === Infinity ? '' : 'is '}${shown}\n`)
     }
     return violated.length > 0 ? EXIT.violated : EXIT.good
@@ -164,9 +165,9 @@ async function search (load, values, most) {
  * @param {string} text
  */
 function inWordsOf ({ held_per_s: held, broken_per_s: broken }, text) {
-  if (held === null) return `${text} did not hold at ${broken} requests a second, the lowest rate that was tried`
+  if (held === null) return `${text} did not hold at ${countOf(broken ?? 0, 'request')} a second, the lowest rate that was tried`
   const above = broken === null ? ', the highest rate that was tried' : `, and did not at ${broken}`
-  return `${text} held at ${held} requests a second${above}`
+  return `${text} held at ${countOf(held, 'request')} a second${above}`
 }
 
 /**
@@ -180,8 +181,8 @@ function describe ({ url, settings, paths }, isTimed, elsewhere) {
   const how = rate !== null
     ? `${rate} a second${arrivals === 'poisson' ? ', Poisson arrivals' : ''}`
     : vus === 1 ? 'one request after the other' : `${vus} at a time`
-  const length = isTimed ? `for ${durationS} s` : `${requests} requests`
-  const where = paths === null ? `${url}/wiki/page-000001 … ${pages} pages` : `${url}, ${pages} addresses`
+  const length = isTimed ? `for ${durationS} s` : countOf(requests, 'request')
+  const where = paths === null ? `${url}/wiki/page-000001 … ${countOf(pages, 'page')}` : `${url}, ${pages} address${pages === 1 ? '' : 'es'}`
   return `${what} ${where}, ${how}, ${length}${elsewhere ? ' (not this machine)' : ''}`
 }
 

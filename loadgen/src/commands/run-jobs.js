@@ -1,6 +1,7 @@
 import path from 'node:path'
 import { fitToZone } from '../cloudflare/fit.js'
-import { defaultPreset, experimentNames, loadDefinition } from '../lab/definition.js'
+import { defaultPreset, loadDefinition } from '../lab/definition.js'
+import { experimentNames } from '../lab/experiment-files.js'
 import { levelText } from '../lab/levels.js'
 import { gitState, readManifest } from '../lab/manifest.js'
 import { leaveOutMissing } from '../lab/missing-caches.js'

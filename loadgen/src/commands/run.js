@@ -2,8 +2,9 @@ import path from 'node:path'
 import { openZone } from '../cloudflare/open-zone.js'
 import { EXIT } from '../exit-codes.js'
 import { UsageError } from '../usage-error.js'
-import { cellsOf, experimentNames, PRESETS } from '../lab/definition.js'
+import { cellsOf, PRESETS } from '../lab/definition.js'
 import { bytesOf, refuseSmallDisk } from '../lab/disk.js'
+import { experimentNames } from '../lab/experiment-files.js'
 import { labDirectory, withLabFolder } from '../lab/lab-folder.js'
 import { splitOnly } from '../lab/levels.js'
 import { planRun } from '../lab/matrix.js'
@@ -37,10 +38,10 @@ schema.
 Experiments:
 ${nameLines(experimentNames())}
 
-  --preset NAME        size of the experiment: quick (default), full, which takes minutes to hours,
-                       or sample: of the study only, what results/sample has, in about three hours.
-                       Of an experiment of the study, full has the study's settings, but for those
-                       that it names at its start: not stated there, or chosen otherwise here
+  --preset NAME        size of the experiment: quick (default); full, which takes minutes to hours
+                       and has the settings of the study of 2016 (the run says at its start which
+                       ones the study does not state); or sample, for \`study\` only: as many
+                       trials as results/sample has, in about three hours
   --seed N             the same seed sends the same requests in the same order (default 1)
   --repetitions N      trials of each cell, instead of the preset's
   --vus N              virtual users, instead of the experiment's
@@ -66,8 +67,8 @@ on this machine and applied in full, the code as committed, the machine idle. Ea
 results that \`stevec report\` reads.
 
 With --target cloudflare the trials go through the doors of a zone that \`stevec cloudflare verify\`
-has verified. The zone's cache is purged between trials. The run writes pages in the wiki behind it,
-names them first, and changes nothing else. cdn/README.md says how such a run differs.
+has verified. The zone's cache is purged between trials. The run writes pages in the wiki behind the
+zone, says before which, and changes nothing else. cdn/README.md says how such a run differs.
 
 Exit code: 0 all trials valid, 1 some are not, 2 wrong usage, 3 the run failed, 130 interrupted.
 

@@ -39,8 +39,8 @@ Examples:
     const rows = await verify(options).finally(release)
     const failed = failing(rows).length
     const judged = rows.filter((row) => row.judged !== false).length
-    const verdict = failed === 0 ? `all ${judged} hold` : `${failed} of ${judged} do NOT hold`
-    const unjudged = judged === rows.length ? '' : `; ${rows.length - judged} are timed, which is not judged here (CI)`
+    const verdict = failed === 0 ? `all ${judged} hold` : `${failed} of ${judged} ${failed === 1 ? 'does' : 'do'} NOT hold`
+    const unjudged = judged === rows.length ? '' : `; ${rows.length - judged} timed, which is not judged here (CI)`
     if (values.json) process.stdout.write(`${JSON.stringify({ pass: failed === 0, rows }, null, 2)}\n`)
     else process.stdout.write(`\n${tableLines(rows).join('\n')}\n\n${verdict}${unjudged}\n`)
     return failed === 0 ? EXIT.good : EXIT.violated

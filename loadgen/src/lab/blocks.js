@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
+import { countOf } from '../count-of.js'
 import { readManifest } from './manifest.js'
 
 /** Of a block's trials: if more were disturbed, or limited by the instrument, the study is no sample. */
@@ -87,12 +88,14 @@ function withVerdict (sample) {
       block, trials, disturbed_trials: disturbed, limited_trials: limited, invalid_trials: invalid
     }) => [
       ...disturbed > DOUBTFUL_SHARE_MAX * trials
-        ? [`other processes disturbed ${disturbed} of the ${trials} trials of block ${block}`]
+        ? [`other processes disturbed ${disturbed} of ${countOf(trials, 'trial')} of block ${block}`]
         : [],
       ...limited > DOUBTFUL_SHARE_MAX * trials
-        ? [`generator, links or machine limited ${limited} of the ${trials} trials of block ${block}`]
+        ? [`generator, links or machine limited ${limited} of ${countOf(trials, 'trial')} of block ${block}`]
         : [],
-      ...invalid > 0 ? [`${invalid} of the ${trials} trials of block ${block} are invalid`] : []
+      ...invalid > 0
+        ? [`${invalid} of ${countOf(trials, 'trial')} of block ${block} ${invalid === 1 ? 'is' : 'are'} invalid`]
+        : []
     ])
   ]
   return { ...sample, is_sample: reasons.length === 0, reasons }

@@ -1,11 +1,11 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import path from 'node:path'
-import { ROOT } from '@stevec/harness/config'
+import { countOf } from '../count-of.js'
 import { contradiction } from './contradiction.js'
+import { experimentNames, fileOf, otherExperiments } from './experiment-files.js'
 import { expectationComplaint, levelsOf, levelText } from './levels.js'
 import { violations } from './schema.js'
 
-const DIRECTORY = path.join(ROOT, 'loadgen/experiments')
 const TRIALS_MAX = 100_000
 
 /** An experiment that does not exist or is malformed; the message says what is wrong. */
@@ -117,14 +117,6 @@ export const PRESETS = /** @type {const} */ (['quick', 'sample', 'full'])
  * @typedef {{repetitions?: number, vus?: number, only?: Record<string, string[]>, pause_s?: number}} Overrides
  */
 
-/** @returns {string[]} names of the project's own experiments, sorted */
-export function experimentNames () {
-  return readdirSync(DIRECTORY)
-    .filter((file) => file.endsWith('.json') && file !== 'experiment.schema.json')
-    .map((file) => file.slice(0, -5))
-    .sort()
-}
-
 /**
  * @param {string} name  of a file in loadgen/experiments, or the path of the user's own .json file
  * @param {Preset} preset
@@ -143,9 +135,6 @@ export function loadDefinition (name, preset, overrides = {}) {
  */
 export const defaultPreset = (name) => readExperiment(name).presets.quick === undefined ? 'full' : 'quick'
 
-/** @param {string} name */
-const fileOf = (name) => name.endsWith('.json') ? name : path.join(DIRECTORY, `${name}.json`)
-
 /**
  * @param {string} name
  * @returns {Record<string, any>} as parsed, with defaults for what it leaves out
@@ -155,9 +144,7 @@ function readExperiment (name) {
   const own = name.endsWith('.json')
   if (own && !existsSync(name)) throw new DefinitionError(`there is no file ${name}`)
   if (!own && !experimentNames().includes(name)) {
-    throw new DefinitionError(
-      `there is no experiment "${name}"; the experiments are: ${experimentNames().join(', ')}, or name a .json file of your own`
-    )
+    throw new DefinitionError(`there is no experiment "${name}"${otherExperiments(name)}`)
   }
   return parse(readFileSync(fileOf(name), 'utf8'), path.basename(name))
 }
@@ -251,7 +238,7 @@ function applyPreset (experiment, file, preset, { repetitions, vus, only = {}, p
   const cells = cellsOf(definition)
   if (cells.length * definition.repetitions > TRIALS_MAX) {
     throw new DefinitionError(
-      `${file}: ${cells.length} cells × ${definition.repetitions} repetitions are more than ${TRIALS_MAX} trials`
+      `${file}: ${countOf(cells.length, 'cell')} × ${countOf(definition.repetitions, 'repetition')} are more than ${TRIALS_MAX} trials`
     )
   }
   for (const { cell, settings } of cells) {

@@ -1,4 +1,5 @@
 import { needsPurges } from '@stevec/wiki-app/cache-policy'
+import { countOf } from '../count-of.js'
 import { requestsPlanned } from './matrix.js'
 
 /**
@@ -93,7 +94,7 @@ function problemsOfConditions ({ coldProof, k6, background, wallS, monotonicS })
   const { problems, say } = listProblems()
   say(
     !coldProof.cold,
-    () => `the caches were not cold: the probe saw ${coldProof.observed.map((status) => status || 'no cache').join(', ')} and ${coldProof.origin_requests} requests reached the origin`
+    () => `the caches were not cold: the probe saw ${coldProof.observed.map((status) => status || 'no cache').join(', ')} and ${countOf(coldProof.origin_requests, 'request')} reached the origin`
   )
   for (const [name, facts] of /** @type {const} */ ([['k6', k6], ['the background\'s k6', background?.k6]])) {
     say(
@@ -120,7 +121,7 @@ function problemsOfProbe (findings, samples) {
   const planned = httpRequestsPlanned(trial)
   say(
     trial.settings.bound === 'requests' && trial.settings.model === 'closed' && samples.requests_sent !== planned,
-    () => `${samples.requests_sent} of ${planned} planned requests were sent`
+    () => `${samples.requests_sent} of ${countOf(planned, 'planned request')} ${samples.requests_sent === 1 ? 'was' : 'were'} sent`
   )
   say(samples.requests_sent === 0, () => 'the probe sent nothing')
   const expected = expectedCounter(findings)
@@ -136,12 +137,12 @@ function problemsOfWiki ({ counter, purges }) {
   const { problems, say } = listProblems()
   say(
     counter.reads + counter.writes !== counter.requests,
-    () => `the counter says ${counter.requests} requests, but ${counter.reads} reads and ${counter.writes} writes`
+    () => `the counter says ${countOf(counter.requests, 'request')}, but ${countOf(counter.reads, 'read')} and ${countOf(counter.writes, 'write')}`
   )
   say(purges?.told === false, () => 'the wiki had not purged every edit from the edge within a minute after the trial')
   say(
     purges !== null && counter.writes > 0 && purges.calls === purges.failed,
-    () => `${counter.writes} edits, but no purge reached the edge`
+    () => `${countOf(counter.writes, 'edit')}, but no purge reached the edge`
   )
   return problems
 }
@@ -160,11 +161,11 @@ function problemsOfSums ({ counter, refreshes }, samples, { sent, served, unansw
   const most = sent + refreshes - served
   say(
     counter.requests > most || counter.requests < most - unanswered,
-    () => `${sent} requests sent${own} ≠ ${served} served by cache + ${counter.requests} at the origin${hint}`
+    () => `${countOf(sent, 'request')} sent${own} ≠ ${served} served by cache + ${counter.requests} at the origin${hint}`
   )
   say(
     counter.writes > samples.writes_sent || counter.writes < samples.writes_sent - unanswered,
-    () => `${samples.writes_sent} writes sent ≠ ${counter.writes} writes at the origin${hint}`
+    () => `${countOf(samples.writes_sent, 'write')} sent ≠ ${countOf(counter.writes, 'write')} at the origin${hint}`
   )
   return problems
 }
@@ -181,7 +182,7 @@ function problemsOfLogs ({ logLines, logLinesExpected }, unanswered) {
     const least = role === 'origin' ? most : Math.max(0, most - unanswered)
     say(
       logLines[role] > most || logLines[role] < least,
-      () => `the ${role} log has ${logLines[role]} lines, expected ${least === most ? most : `${least} to ${most}`}`
+      () => `the ${role} log has ${countOf(logLines[role], 'line')}, expected ${least === most ? most : `${least} to ${most}`}`
     )
   }
   return problems
@@ -222,18 +223,18 @@ function problemsOfFault ({ fault, samples, counter, refreshes, logLines, logLin
   const own = refreshes > 0 ? `, and the edge sent ${refreshes} of its own` : ''
   say(
     counter.requests < answered || counter.requests > answered + cutOff + refreshes,
-    () => `the counter says ${counter.requests}; the origin answered ${answered}, and ${cutOff} were cut off when it was killed${own}`
+    () => `the counter says ${counter.requests}; the origin answered ${answered}, and ${cutOff} ${cutOff === 1 ? 'was' : 'were'} cut off when it was killed${own}`
   )
   say(
     counter.writes > (samples?.writes_sent ?? 0),
-    () => `${counter.writes} writes at the origin, but ${samples?.writes_sent ?? 0} were sent`
+    () => `${countOf(counter.writes, 'write')} at the origin, but the probe sent ${samples?.writes_sent ?? 0}`
   )
   for (const role of /** @type {(keyof typeof logLines)[]} */ (Object.keys(logLines))) {
     const most = logLinesExpected[role]
     const least = role === 'origin' ? Math.max(0, most - cutOff) : most
     say(
       logLines[role] < least || logLines[role] > most,
-      () => `the ${role} log has ${logLines[role]} lines, expected ${least === most ? most : `${least} to ${most}`}`
+      () => `the ${role} log has ${countOf(logLines[role], 'line')}, expected ${least === most ? most : `${least} to ${most}`}`
     )
   }
   return problems

@@ -1,3 +1,5 @@
+import { countOf } from '../count-of.js'
+
 /** Of the study, and of its report, unless an experiment's `thresholds` say otherwise. */
 const ALPHA = 0.05
 const HYPOTHESES = 6
@@ -41,5 +43,5 @@ export function isDecidable (definition, options) {
  */
 export const undecidable = (definitions, options) => definitions
   .filter((definition) => isDecidable(definition, options) === false)
-  .map((definition) => `with ${definition.repetitions} repetition${definition.repetitions === 1 ? '' : 's'} no test ` +
+  .map((definition) => `with ${countOf(definition.repetitions, 'repetition')} no test ` +
     `can decide ${definition.id}, whatever comes: it takes ${leastRepetitions(definition, options)}`)

@@ -1,4 +1,5 @@
 import path from 'node:path'
+import { countOf } from '../count-of.js'
 import { cellsOf } from './definition.js'
 import { levelsOf, levelText } from './levels.js'
 import { pauseLines, studyLines } from './study-lines.js'
@@ -58,12 +59,12 @@ export function createProgress (write, writeWarning = write) {
      * @param {number} written
      * @param {number} of
      */
-    writing: (written, of) => line(`  … ${written} of ${of} pages written`),
+    writing: (written, of) => line(`  … ${written} of ${countOf(of, 'page')} written`),
     /**
      * @param {number} pages
      * @param {import('./warm-up.js').WarmUp} warmUp
      */
-    ready: (pages, warmUp) => line(`wrote ${pages} pages; ${warmUpText(warmUp)}`),
+    ready: (pages, warmUp) => line(`wrote ${countOf(pages, 'page')}; ${warmUpText(warmUp)}`),
     /** @param {number} trials */
     trialsBegin (trials) {
       trialsStartedAt = performance.now()
@@ -92,8 +93,7 @@ export function createProgress (write, writeWarning = write) {
      *   blocks?: import('./blocks.js').Sample}} study
      */
     studyFinished ({ directory, experiments, seconds, blocks, ...totals }) {
-      const { trials, invalid } = totals
-      line(`\n${experiments} experiments, ${trials} trials, ${invalid === 0 ? 'all valid' : `${invalid} INVALID`}, ` +
+      line(`\n${countOf(experiments, 'experiment')}, ${countOf(totals.trials, 'trial')}, ${validityText(totals)}, ` +
         `in ${timeLeft(seconds)}${unansweredText(totals)}`)
       line(`${blocksText(blocks, relative(directory))}results: ${relative(directory)}`)
     },
@@ -116,10 +116,10 @@ export function createProgress (write, writeWarning = write) {
 function startingLines (definition, { preset, seed, trials, done, pause_s: pauseS }) {
   const factors = Object.entries(definition.factors)
     .map(([name, factor]) => `${name} ${levelsOf(name, factor).map(({ level }) => levelText(level)).join(', ')}`)
-  const already = done > 0 ? `, ${done} of which are done already` : ''
+  const already = done > 0 ? `, ${done} of them done already` : ''
   return [
     `${definition.id} ${definition.name}: ${definition.title.toLowerCase()} (preset ${preset}, seed ${seed})`,
-    `  ${factors.join(' × ')} × ${definition.repetitions} repetitions = ${trials} trials${already}`,
+    `  ${factors.join(' × ')} × ${countOf(definition.repetitions, 'repetition')} = ${countOf(trials, 'trial')}${already}`,
     ...(definition.left_out ?? []).map(({ reason }) => `  left out: ${reason}`),
     ...studyLines(definition, preset),
     ...pauseLines(definition, pauseS)
@@ -135,7 +135,7 @@ function blocksText (sample, directory) {
   if (sample === undefined) return ''
   const { blocks, blocks_planned: planned, is_sample: isSample, reasons } = sample
   return blocks.length < planned
-    ? `${blocks.length} of ${planned} blocks are done; go on with \`stevec run --resume ${directory}\`\n`
+    ? `${blocks.length} of ${countOf(planned, 'block')} ${blocks.length === 1 ? 'is' : 'are'} done; go on with \`stevec run --resume ${directory}\`\n`
     : isSample ? 'it is a sample\n' : `it is no sample: ${reasons.join('; ')}\n`
 }
 
@@ -146,12 +146,16 @@ function blocksText (sample, directory) {
 function outcomeText (totals, withFaults) {
   const { trials, invalid } = totals
   const outcome = invalid === 0
-    ? `all ${trials} trials valid: in each, requests sent = served by cache + counter, and the counter is what ` +
-      'theory says where it says something' +
+    ? `${trials === 1 ? 'its one trial is valid: ' : `all ${trials} trials valid: in each, `}` +
+      'requests sent = served by cache + counter, and the counter is what theory says where it says something' +
       (withFaults ? '; where the origin was killed, except for requests in flight' : '')
-    : `${invalid} of ${trials} trials are INVALID; each gives its reasons in its trial.json`
+    : `${invalid} of ${countOf(trials, 'trial')} ${invalid === 1 ? 'is' : 'are'} INVALID; trial.json has the reasons`
   return outcome + unansweredText(totals)
 }
+
+/** @param {import('./totals.js').Totals} totals */
+const validityText = ({ trials, invalid }) =>
+  invalid > 0 ? `${invalid} INVALID` : trials === 1 ? 'valid' : 'all valid'
 
 /** @param {import('./trial.js').TrialResult} result */
 const cellText = ({ cell }) => Object.entries(cell)
@@ -192,7 +196,7 @@ function found ({
 
 /** @param {import('./warm-up.js').WarmUp} warmUp */
 function warmUpText ({ requests, writes, steady, read_mean_ms: readMs, write_mean_ms: writeMs }) {
-  const sent = `warmed up by ${requests} requests${writes > 0 ? `, ${writes} of them edits` : ''}`
+  const sent = `warmed up by ${countOf(requests, 'request')}${writes > 0 ? `, ${countOf(writes, 'edit')} among them` : ''}`
   const took = `a read took ${readMs.toFixed(2)} ms${writeMs === null ? '' : `, an edit ${writeMs.toFixed(2)} ms`}`
   return `${sent}; ${took} at last${steady ? '' : ', and times had not stopped falling'}`
 }

@@ -2,6 +2,7 @@ import { createReadStream, existsSync } from 'node:fs'
 import path from 'node:path'
 import { pipeline } from 'node:stream'
 import { createGunzip } from 'node:zlib'
+import { countOf } from '../count-of.js'
 import { NEVER_SENT } from './failure.js'
 import { linesOf, SERVED_BY_CACHE } from './samples.js'
 
@@ -47,7 +48,7 @@ async function compare ({ directory, doorRole, counter }) {
   const { reads, writes } = origin
   if (counter.reads !== reads || counter.writes !== writes) {
     problems.push(
-      `the origin's log has ${reads} reads and ${writes} writes, but the counter says ${counter.reads} and ${counter.writes}`
+      `the origin's log has ${countOf(reads, 'read')} and ${countOf(writes, 'write')}, but the counter says ${counter.reads} and ${counter.writes}`
     )
   }
   const door = doorRole === 'origin'

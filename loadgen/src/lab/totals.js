@@ -1,3 +1,5 @@
+import { countOf } from '../count-of.js'
+
 /**
  * Totals of trials. `requests` are those of probe and background, sent or not.
  * @typedef {object} Totals
@@ -45,6 +47,7 @@ export function sumOf (all) {
  */
 export function unansweredText ({ requests, requests_failed: failed, requests_never_sent: neverSent }) {
   if (failed + neverSent === 0) return ''
-  if (failed === 0) return `; ${neverSent} of ${requests} requests were never sent`
-  return `; ${failed} of ${requests} requests failed${neverSent > 0 ? `, ${neverSent} were never sent` : ''}`
+  const were = neverSent === 1 ? 'was' : 'were'
+  if (failed === 0) return `; ${neverSent} of ${countOf(requests, 'request')} ${were} never sent`
+  return `; ${failed} of ${countOf(requests, 'request')} failed${neverSent > 0 ? `, ${neverSent} ${were} never sent` : ''}`
 }

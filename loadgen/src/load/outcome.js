@@ -1,3 +1,4 @@
+import { countOf } from '../count-of.js'
 import { round } from '../lab/generator.js'
 import { percentileOf } from '../lab/percentile.js'
 
@@ -78,7 +79,7 @@ export function inWords (outcome) {
     `cache status  ${list(outcome.cache_statuses)}`,
     ...(outcome.reached_origin === null
       ? []
-      : [`origin        ${outcome.reached_origin} of ${outcome.requests} requests reached it, says its counter`])
+      : [`origin        ${outcome.reached_origin} of ${countOf(outcome.requests, 'request')} reached it, says its counter`])
   ]
 }
 

@@ -2,6 +2,7 @@ import { freePorts, isFree } from '@stevec/harness/ports'
 import { DEFAULT_PORTS, readConfig } from '../config.js'
 import { UsageError } from '../usage-error.js'
 import { StackError } from './stack-error.js'
+import { findStrangers, strangerText } from './strangers.js'
 
 /** @typedef {import('../config.js').PortName} PortName */
 /** @typedef {import('../config.js').Ports} Ports */
@@ -36,11 +37,14 @@ export async function refuseTakenPorts (ports, ownMongod) {
     const variables = names.map(variableOf).join(', ')
     throw new UsageError(`port ${ports[doubled]} is given twice; every part needs its own (${variables})`)
   }
-  const taken = []
-  for (const name of names) {
-    if (await isFree(ports[name])) continue
-    const remedy = `free it, or choose another with ${variableOf(name)}=… or --${name}-port`
-    taken.push(`port ${ports[name]} (${name}) is already taken; ${remedy}`)
-  }
-  if (taken.length > 0) throw new StackError(taken.join('\n'))
+  const free = await Promise.all(names.map((name) => isFree(ports[name])))
+  const taken = names.filter((_, index) => !free[index])
+  if (taken.length === 0) return
+  const { strangers } = findStrangers(Object.fromEntries(taken.map((name) => [name, ports[name]])))
+  throw new StackError(taken.map((name) => {
+    const stranger = strangers.find(({ port }) => port === ports[name])
+    const by = stranger === undefined ? '' : ` by ${strangerText(stranger)}`
+    return `port ${ports[name]} (${name}) is already taken${by}; ` +
+      `free it, or choose another with ${variableOf(name)}=… or --${name}-port`
+  }).join('\n'))
 }

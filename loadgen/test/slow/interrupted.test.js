@@ -57,7 +57,7 @@ describe('a run that is interrupted', () => {
         signal === 'SIGINT' ? ['run', '--resume'] : ['run', file, '--resume', '--seed', '3', '--accept-changes']
       )
       assert.equal(resumed.exitCode, 0, resumed.stdout + resumed.stderr)
-      assert.match(resumed.stdout, new RegExp(`${whole.length} of which are done already`))
+      assert.match(resumed.stdout, new RegExp(`${whole.length} of them done already`))
       assert.deepEqual(readdirSync(path.join(directory, 'trials')).sort(), [
         '0001', '0002', '0003', '0004', '0005', '0006'
       ])
