@@ -17,7 +17,7 @@ export function readableSize (bytes) {
   return `${Number(size.toFixed(1))} ${SIZE_UNITS[unit]}`
 }
 
-/** Rounded up: who waits so long is not too early. @param {number} seconds @returns {string} `1 second`, `14 minutes` */
+/** Rounded up, so that its end is not too early. @param {number} seconds @returns {string} `1 second`, `14 minutes` */
 export function readableDuration (seconds) {
   const least = Math.max(1, Math.ceil(seconds))
   if (least < MINUTE_S) return counted(least, 'second')

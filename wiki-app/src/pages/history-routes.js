@@ -1,15 +1,18 @@
 import createError from '@fastify/error'
 import fresh from 'fresh'
+import { modeOf } from '../access/access.js'
+import { readableTime } from '../readable.js'
 import { HTML, renderFor } from '../views.js'
 import { isMisspelt, nameIn, queryOf } from './address.js'
-import { AUTHOR_SCHEMA } from './change.js'
-import { pageDocument, readableSize, readableTime } from './document.js'
+import { changeItem } from './change-item.js'
+import { pageDocument } from './document.js'
 import { RevisionIsDeletion, RevisionMissing } from './history.js'
 import { redirectUnknownQuery } from '../http/known-query.js'
 import { canonicalName, differenceUrl, historyUrl, rawUrl, revertUrl, revisionUrl, viewUrl } from './name.js'
 import { sendRevalidated } from '../http/send-revalidated.js'
 import { currentRevision } from './head.js'
 import { PageMissing } from './page-errors.js'
+import { toolUrls } from './tools.js'
 
 /** @import {FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest} from 'fastify' */
 /** @import {Services} from '../services.js' */
@@ -18,8 +21,14 @@ const NoRevision = createError(
   'WIKI_NO_REVISION', 'The address of a revision ends with its number: /revision/{name}/{number}.', 400
 )
 
+const BadComparison = createError(
+  'WIKI_BAD_COMPARISON',
+  'The address of a comparison ends with the numbers of two revisions, such as ?from=1&to=2. ' +
+    'The history of the page has a form to choose them.',
+  400
+)
+
 const ITEMS_PER_PART = 50
-const FEED_ITEMS = 30
 
 /** Old revisions never change (RFC 8246). */
 const FOR_EVER = 'public, max-age=31536000, immutable'
@@ -27,13 +36,8 @@ const FOR_EVER = 'public, max-age=31536000, immutable'
 const NUMBER = { type: 'string', pattern: '^[1-9]\\d{0,8}$' }
 const SCHEMAS = {
   history: { querystring: { type: 'object', properties: { before: NUMBER } } },
-  compare: { querystring: { type: 'object', required: ['from', 'to'], properties: { from: NUMBER, to: NUMBER } } },
-  changes: {
-    querystring: {
-      type: 'object',
-      properties: { author: AUTHOR_SCHEMA, before: { type: 'string', pattern: '^[0-9a-f]{24}$' } }
-    }
-  }
+  // Checked by revisionsIn, whose sentence helps.
+  compare: { querystring: { type: 'object', properties: { from: {}, to: {} } } }
 }
 
 /** @type {FastifyPluginAsync<Pick<Services, 'store' | 'history' | 'oldRevisions' | 'policy'>>} */
@@ -44,7 +48,6 @@ export async function historyRoutes (app, { store, history, oldRevisions, policy
   addHistory(app, context)
   addRevisions(app, context)
   addDifference(app, context)
-  addChanges(app, context)
 }
 
 /** @param {import('./store.js').PageStore} store @param {string} cacheControl */
@@ -89,11 +92,13 @@ function addHistory (app, { store, history, redirects, cacheControl }) {
     ])
     if (items.length === 0) return redirects.followRename(reply, name, historyUrl, new PageMissing(name))
     const body = renderFor(request, 'history', {
+      ...toolUrls(name),
+      here: 'history',
       title: `History of “${name}”`,
-      viewUrl: viewUrl(name),
       deleted: head === null,
       named: false,
-      items: items.map(shown),
+      items: items.map(changeItem),
+      compare: comparisonOf(name, items, head),
       revert: { url: revertUrl(name), baseRevision: currentRevision(head) },
       nextUrl: more ? `${url}?before=${items[items.length - 1].revision}` : null
     })
@@ -121,7 +126,7 @@ function addRevisions (app, { store, history, oldRevisions, redirects, cacheCont
     reply
       .headers({ 'cache-control': FOR_EVER, 'page-revision': revision, 'last-modified': createdAt.toUTCString() })
       .type(HTML)
-    return pageDocument(page, renderFor(request, 'past', {
+    return pageDocument(page, modeOf(app), renderFor(request, 'past', {
       revision,
       time: readableTime(createdAt.toISOString()),
       viewUrl: viewUrl(name),
@@ -142,17 +147,37 @@ function addRevisions (app, { store, history, oldRevisions, redirects, cacheCont
   })
 }
 
+/**
+ * What the form for a comparison offers: the revisions of this part, and the newest.
+ * @param {string} name @param {import('./history.js').RevisionItem[]} items @param {{revision: number} | null} head
+ */
+function comparisonOf (name, items, head) {
+  const revisions = items.map(({ revision, created_at: createdAt, deleted }) =>
+    ({ revision, label: `${revision}, ${readableTime(createdAt.toISOString())}${deleted ? ', deleted' : ''}` }))
+  if (head !== null && !items.some(({ revision }) => revision === head.revision)) {
+    revisions.unshift({ revision: head.revision, label: `${head.revision}, the newest` })
+  }
+  return revisions.length < 2 ? null : { url: differencesUrl(name), revisions }
+}
+
 /** @param {FastifyInstance} app @param {Context} context */
-function addDifference (app, { history, oldRevisions, redirects }) {
+function addDifference (app, { history, oldRevisions, redirects, cacheControl }) {
   app.get('/difference/*', { schema: SCHEMAS.compare }, async (request, reply) => {
     const name = nameIn(request)
-    const [from, to] = ['from', 'to'].map((key) => Number(/** @type {Record<string, string>} */ (request.query)[key]))
-    if (isMisspelt(request, differenceUrl(name, from, to).split('?', 1)[0])) {
-      return redirects.respell(request, reply, differenceUrl(name, from, to).split('?', 1)[0])
+    const url = differencesUrl(name)
+    if (isMisspelt(request, url)) return redirects.respell(request, reply, url)
+    const { from, to } = revisionsIn(request, name)
+    if (from === undefined || to === undefined) {
+      const { items: [newest] } = await history.ofPage({ page: name, before: to === undefined ? to : to + 1, limit: 1 })
+      if (newest === undefined) return redirects.followRename(reply, name, differencesUrl, new PageMissing(name))
+      const before = from ?? newest.follows
+      const newestUrl = before === null ? historyUrl(name) : differenceUrl(name, before, newest.revision)
+      return reply.header('cache-control', cacheControl).redirect(newestUrl, 302)
     }
     const [before, after] = await Promise.all([history.findItem(name, from), history.findItem(name, to)])
     if (before === null || after === null) {
       const missing = new RevisionMissing(before === null ? from : to, name)
+      Object.assign(missing, { historyUrl: historyUrl(name) })
       return redirects.followRename(reply, name, (target) => differenceUrl(target, from, to), missing)
     }
     const difference = await oldRevisions.difference(before, after)
@@ -162,71 +187,25 @@ function addDifference (app, { history, oldRevisions, redirects }) {
       to,
       fromUrl: revisionUrl(name, from),
       toUrl: revisionUrl(name, to),
-      historyUrl: historyUrl(name),
-      viewUrl: viewUrl(name),
+      ...toolUrls(name),
       difference
     }))
   })
 }
 
-/** @param {FastifyInstance} app @param {Context} context */
-function addChanges (app, { history, cacheControl }) {
-  app.get('/changes', { schema: SCHEMAS.changes }, async (request, reply) => {
-    const { author, before } = /** @type {{author?: string, before?: string}} */ (request.query)
-    const { items, more } = await history.changes({ author, before, limit: ITEMS_PER_PART })
-    const body = renderFor(request, 'changes', {
-      title: author === undefined
-        ? 'Recent changes'
-        : author === '' ? 'Changes without a name' : `Changes by ${author}`,
-      author,
-      named: true,
-      items: items.map(shown),
-      feedUrl: changesUrl('/changes.atom', { author }),
-      nextUrl: more ? changesUrl('/changes', { author, before: String(items[items.length - 1]._id) }) : null
-    })
-    return sendRevalidated(request, reply, { cacheControl, type: HTML, body })
+/** @param {string} name */
+const differencesUrl = (name) => differenceUrl(name, 0, 0).split('?', 1)[0]
+
+/**
+ * @param {FastifyRequest} request @param {string} name
+ * @returns {{from?: number, to?: number}} @throws {Error} 400 with the way to the page's history
+ */
+function revisionsIn ({ query }, name) {
+  const { from, to } = /** @type {Record<string, unknown>} */ (query)
+  const [first, last] = [from, to].map((given) => {
+    if (given === undefined || given === '') return undefined
+    if (typeof given === 'string' && /^[1-9]\d{0,8}$/.test(given)) return Number(given)
+    throw Object.assign(new BadComparison(), { historyUrl: historyUrl(name) })
   })
-
-  app.get('/changes.atom', { schema: SCHEMAS.changes }, async (request, reply) => {
-    const { author } = /** @type {{author?: string}} */ (request.query)
-    const { items } = await history.changes({ author, limit: FEED_ITEMS })
-    const body = renderFor(request, 'feed', {
-      title: author === undefined ? 'Changes of the wiki' : `Changes by ${author}`,
-      updated: (items[0]?.created_at ?? new Date(0)).toISOString(),
-      feedUrl: changesUrl('/changes.atom', { author }),
-      items: items.map(shown)
-    })
-    return sendRevalidated(request, reply, { cacheControl, type: 'application/atom+xml; charset=utf-8', body })
-  })
-}
-
-/** @param {import('./history.js').RevisionItem} item */
-function shown ({
-  _id: id, page, revision, follows, content_bytes: bytes, author, summary, deleted, created_at: createdAt
-}) {
-  const at = createdAt.toISOString()
-  return {
-    id: String(id),
-    page,
-    revision,
-    deleted,
-    author,
-    summary,
-    at,
-    time: readableTime(at),
-    size: readableSize(bytes),
-    viewUrl: viewUrl(page),
-    historyUrl: historyUrl(page),
-    revisionUrl: revisionUrl(page, revision),
-    differenceUrl: follows === null ? null : differenceUrl(page, follows, revision),
-    authorUrl: changesUrl('/changes', { author })
-  }
-}
-
-/** @param {string} path @param {Record<string, string | undefined>} query */
-function changesUrl (path, query) {
-  const given = new URLSearchParams(
-    Object.entries(query).flatMap(([key, value]) => value === undefined ? [] : [[key, value]])
-  )
-  return given.size > 0 ? `${path}?${given}` : path
+  return { from: first, to: last }
 }

@@ -65,6 +65,20 @@ export function createHistory ({ Revisions }) {
         ...(before !== undefined && { _id: mongoose.trusted({ $lt: new mongoose.Types.ObjectId(before) }) })
       }
       return part(await Revisions.find(filter, ITEM_FIELDS).sort({ _id: -1 }).limit(limit + 1).lean().exec(), limit)
+    },
+
+    /**
+     * @param {RevisionItem[]} items  of a part of a list
+     * @returns {Promise<(item: RevisionItem) => number | null>} length of the text before it; null: there is none
+     */
+    async bytesBefore (items) {
+      const followed = items.flatMap(({ page, follows }) => follows === null ? [] : [{ page, revision: follows }])
+      /** @type {RevisionItem[]} */
+      const found = followed.length === 0
+        ? []
+        : await Revisions.find({ $or: followed }, { page: 1, revision: 1, content_bytes: 1 }).lean().exec()
+      const bytes = new Map(found.map(({ page, revision, content_bytes: length }) => [`${revision} ${page}`, length]))
+      return ({ page, follows }) => bytes.get(`${follows} ${page}`) ?? null
     }
   }
 }

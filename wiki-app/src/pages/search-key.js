@@ -6,7 +6,7 @@ const DIGITS_MAX = 9
 const WORDS_MAX = 20
 const WORD = '[\\p{L}\\p{N}]'
 
-/** `A` before a number of one digit … `I` before one of nine or more: 2 sorts before 10. Other letters are lower case. */
+/** `A` before a number of one digit … `I` before one of nine or more: 2 sorts before 10. All else is in lower case. */
 const markOf = (/** @type {number} */ digits) => String.fromCharCode(64 + Math.min(digits, DIGITS_MAX))
 
 /**

@@ -1,0 +1,34 @@
+import { readableSize, readableTime } from '../readable.js'
+import { differenceUrl, historyUrl, revisionUrl, viewUrl } from './name.js'
+
+/** @param {import('./history.js').RevisionItem} item @returns what a list of changes shows of it */
+export function changeItem ({
+  _id: id, page, revision, follows, content_bytes: bytes, author, summary, deleted, created_at: createdAt
+}) {
+  const at = createdAt.toISOString()
+  return {
+    id: String(id),
+    page,
+    revision,
+    isFirst: follows === null,
+    deleted,
+    author,
+    summary,
+    at,
+    time: readableTime(at),
+    size: readableSize(bytes),
+    viewUrl: viewUrl(page),
+    historyUrl: historyUrl(page),
+    revisionUrl: revisionUrl(page, revision),
+    differenceUrl: follows === null ? null : differenceUrl(page, follows, revision),
+    authorUrl: changesUrl('/changes', { author })
+  }
+}
+
+/** @param {string} path @param {Record<string, string | undefined>} query */
+export function changesUrl (path, query) {
+  const given = new URLSearchParams(
+    Object.entries(query).flatMap(([key, value]) => value === undefined ? [] : [[key, value]])
+  )
+  return given.size > 0 ? `${path}?${given}` : path
+}

@@ -1,0 +1,82 @@
+import { redirectUnknownQuery } from '../http/known-query.js'
+import { sendRevalidated } from '../http/send-revalidated.js'
+import { readableSize } from '../readable.js'
+import { HTML, renderFor } from '../views.js'
+import { AUTHOR_SCHEMA } from './change.js'
+import { changeItem, changesUrl } from './change-item.js'
+
+/** @import {FastifyPluginAsync, FastifyRequest} from 'fastify' */
+/** @import {Services} from '../services.js' */
+/** @import {RevisionItem} from './history.js' */
+
+const ATOM = 'application/atom+xml; charset=utf-8'
+const ITEMS_PER_PART = 50
+const FEED_ITEMS = 30
+/** Name or address, and a port. */
+const HOST = /^(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?$/i
+
+const BEFORE = { type: 'string', pattern: '^[0-9a-f]{24}$' }
+const SCHEMAS = {
+  changes: { querystring: { type: 'object', properties: { author: AUTHOR_SCHEMA, before: BEFORE } } },
+  feed: { querystring: { type: 'object', properties: { author: AUTHOR_SCHEMA } } }
+}
+
+/** @type {FastifyPluginAsync<Pick<Services, 'history' | 'policy'> & {publicUrl?: string}>} */
+export async function changesRoutes (app, { history, policy: { listControl: cacheControl }, publicUrl }) {
+  app.addHook('onRequest', redirectUnknownQuery)
+
+  app.get('/changes', { schema: SCHEMAS.changes }, async (request, reply) => {
+    const { author, before } = /** @type {{author?: string, before?: string}} */ (request.query)
+    const { items, more } = await history.changes({ author, before, limit: ITEMS_PER_PART })
+    const body = renderFor(request, 'changes', {
+      title: titleOf(author, 'Recent changes'),
+      author,
+      named: true,
+      first: before === undefined,
+      items: items.map(changeItem),
+      feedUrl: changesUrl('/changes.atom', { author }),
+      nextUrl: more ? changesUrl('/changes', { author, before: String(items[items.length - 1]._id) }) : null
+    })
+    return sendRevalidated(request, reply, { cacheControl, type: HTML, body })
+  })
+
+  app.get('/changes.atom', { schema: SCHEMAS.feed }, async (request, reply) => {
+    const { author } = /** @type {{author?: string}} */ (request.query)
+    const { items } = await history.changes({ author, limit: FEED_ITEMS })
+    const bytesBefore = await history.bytesBefore(items)
+    const body = renderFor(request, 'feed', {
+      title: titleOf(author, 'Changes of the wiki'),
+      // Feeds of two authors are two feeds.
+      id: `changes${author === undefined ? '' : `/${encodeURIComponent(author)}`}`,
+      updated: (items[0]?.created_at ?? new Date(0)).toISOString(),
+      root: publicUrl === undefined ? rootOf(request) : new URL(publicUrl).origin,
+      feedUrl: changesUrl('/changes.atom', { author }),
+      listUrl: changesUrl('/changes', { author }),
+      items: items.map((item) => ({ ...changeItem(item), whatChanged: whatChanged(item, bytesBefore(item)) }))
+    })
+    return sendRevalidated(request, reply, { cacheControl, type: ATOM, body })
+  })
+}
+
+/** @param {string | undefined} author @param {string} everybodys */
+function titleOf (author, everybodys) {
+  if (author === undefined) return everybodys
+  return author === '' ? 'Changes without a name' : `Changes by ${author}`
+}
+
+/**
+ * Readers of feeds need absolute addresses. Caches ask each time, so none keeps those of another host; with https,
+ * PUBLIC_URL has to say so.
+ * @param {FastifyRequest} request @returns {string} '' for a host that is none
+ */
+const rootOf = ({ host }) => HOST.test(host) ? `http://${host}` : ''
+
+/** @param {RevisionItem} item @param {number | null} bytesBefore  of the revision that it follows */
+function whatChanged ({ deleted, summary, content_bytes: bytes }, bytesBefore) {
+  const said = summary === '' ? '' : `${summary.replace(/[.!?…]?$/u, (end) => end || '.')} `
+  if (deleted) return `${said}The page was deleted.`
+  if (bytesBefore === null) return `${said}A new page of ${readableSize(bytes)}.`
+  const growth = bytes - bytesBefore
+  if (growth === 0) return `${said}As long as before: ${readableSize(bytes)}.`
+  return `${said}Now ${readableSize(bytes)}, ${readableSize(Math.abs(growth))} ${growth > 0 ? 'more' : 'less'} than before.`
+}
