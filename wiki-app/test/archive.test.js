@@ -223,7 +223,7 @@ test('an import refuses each invalid file with a reason, keeps the others and le
     [/cannot be the name/, [[['stevec.md', 'x']]]],
     [/cannot be the name/, [[['evil.md', '---\nname: ../../etc\n---\nx']]]],
     [/cannot be the name/, [[['a%5Cb.md', 'x']]]],
-    [/cannot be the tags/, [[['evil.md', '---\ntags: [a/b]\n---\nx']]]],
+    [/cannot be the tags/, [[['evil.md', '---\ntags: [a\\b]\n---\nx']]]],
     [/name is no text/, [[['evil.md', '---\nname: {$gt: a}\n---\nx']]]],
     [/no list of words/, [[['evil.md', '---\ntags: {a: b}\n---\nx']]]],
     [/front matter.*cannot be read/, [[['evil.md', '---\nname: [\n---\nx']]]],

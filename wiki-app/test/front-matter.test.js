@@ -18,7 +18,7 @@ test('parsing the longest front matter does not block the main thread', async (t
   const reading = reader.read(`---\n${keys}---\ntext`).finally(() => counting.abort())
   let turns = 0
   for (; !counting.signal.aborted; turns++) await nextTurn()
-  assert.deepEqual(await reading, { name: 'long', tags: undefined, content: 'text' })
+  assert.deepEqual(await reading, { name: 'long', tags: undefined, exported: false, content: 'text' })
   assert.ok(turns >= TURNS_MIN, `${turns} turns of the event loop`)
 })
 

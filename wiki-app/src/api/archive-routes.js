@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream'
-import { saveTemporarily } from '../archive/upload.js'
+import { IMPORT_MAX_BYTES, saveTemporarily } from '../archive/upload.js'
 import { createSemaphore } from '../http/semaphore.js'
 import { unzip } from '../archive/unzip.js'
 import { zipOf } from '../archive/zip.js'
@@ -10,9 +10,7 @@ import { CHANGE_FIELDS, otherwise, queryOf, refusals, SECURITY } from './schemas
 /** @import {ZipItem} from '../archive/zip.js' */
 /** @import {Services} from '../services.js' */
 
-const IMPORT_MAX_BYTES = 268_435_456
 const EXPORTS_MAX = 4
-const IMPORTS_MAX = 2
 
 const tags = ['archive']
 const { author, summary } = CHANGE_FIELDS
@@ -22,20 +20,23 @@ const SCHEMAS = {
   export: {
     tags,
     summary: 'Take the whole wiki along',
-    description: 'A zip with a Markdown file for each page, subpages in folders. ' +
+    description: 'A zip with a Markdown file for each page, subpages in folders, and the pictures in `files/`. ' +
       'What is known about a page is at the beginning of its file, in YAML: ' +
-      'name, tags, revision, modified_at, former_names.',
+      'name, tags, revision, modified_at, author, former_names.',
     response: { 200: { description: 'The zip', content: { 'application/zip': { schema: {} } } }, ...otherwise(429) }
   },
   import: {
     tags,
     security: SECURITY,
     summary: 'Make pages of files',
-    description: 'A zip of Markdown files, as the export makes it or without anything at the files’ beginning: ' +
-      'then their paths are the pages’ names. ' +
-      'The answer is one line of JSON for each file, as it is done, and a last one with totals. ' +
+    description: 'A zip of Markdown files and pictures, as the export makes it, or a folder from elsewhere: ' +
+      'then the pages are called as `name` or `title` in the files’ front matter, or as their paths, ' +
+      'and links between the files lead to the pages and pictures that they become. ' +
+      'The answer is one line of JSON for each picture, then for each other file, as it is done, ' +
+      'and a last one with totals. ' +
+      'In `missing` a line names files that the page links to and that are not there. ' +
       'What is there already makes no revision, so an import that broke off is finished by sending it again. ' +
-      'Each page that is written counts: of one client ten times WRITES_PER_MINUTE within ten minutes, ' +
+      'Each page and picture that is written counts: of one client ten times WRITES_PER_MINUTE within ten minutes, ' +
       '600 by default; an administrator’s are not limited. ' +
       'Beyond that the last line has `done: false`, the number of files `left`, ' +
       'and in `retry_after_s` when to send the same zip again.',
@@ -63,11 +64,12 @@ const SCHEMAS = {
 }
 
 /**
- * @type {import('fastify').FastifyPluginAsync<{files: () => AsyncIterable<ZipItem>} & Pick<Services, 'importFiles'>>}
+ * @typedef {Pick<Services, 'importFiles' | 'importSlots'>} Imports
+ * @type {import('fastify').FastifyPluginAsync<{archived: () => AsyncIterable<ZipItem>} & Imports>}
  */
-export async function archiveApi (app, { files, importFiles }) {
+export async function archiveApi (app, { archived, importFiles, importSlots }) {
   const takeImport = /** @type {import('../access/write-limit.js').TakeImport} */ (app.getDecorator('takeImport'))
-  const [exports, imports] = [createSemaphore(EXPORTS_MAX), createSemaphore(IMPORTS_MAX)]
+  const exports = createSemaphore(EXPORTS_MAX)
 
   app.addContentTypeParser(
     'application/zip',
@@ -81,19 +83,19 @@ export async function archiveApi (app, { files, importFiles }) {
     reply.headers({ 'content-disposition': 'attachment; filename="wiki.zip"' }).type('application/zip')
     if (request.method === 'HEAD') return reply.send()
     reply.raw.once('close', exports.take())
-    return zipOf(files())
+    return zipOf(archived())
   })
 
   app.post('/import', { config: { waitsItself: true }, schema: SCHEMAS.import }, async (request, reply) => {
-    reply.raw.once('close', imports.take())
+    reply.raw.once('close', importSlots.take())
     const { on_conflict: onConflict } =
       /** @type {{on_conflict: import('../archive/import.js').OnConflict}} */ (request.query)
-    const { file, bytes } = await saveTemporarily(
+    const { file, size } = await saveTemporarily(
       /** @type {IncomingMessage} */ (request.body),
       IMPORT_MAX_BYTES
     )
     try {
-      const lines = importFiles(await unzip(file, bytes), {
+      const lines = importFiles(await unzip(file, size()), {
         attribution: changeIn(request, request.query), onConflict, take: () => takeImport(request)
       })
       const report = Readable.from(asNdjson(lines), { objectMode: false })
@@ -107,7 +109,7 @@ export async function archiveApi (app, { files, importFiles }) {
   })
 }
 
-/** @param {AsyncIterable<object>} lines */
+/** A space is allowed before a line’s JSON. @param {AsyncIterable<object | null>} lines */
 async function * asNdjson (lines) {
-  for await (const line of lines) yield `${JSON.stringify(line)}\n`
+  for await (const line of lines) yield line === null ? ' ' : `${JSON.stringify(line)}\n`
 }

@@ -52,12 +52,13 @@ const OPENAPI = {
 const UI_POLICY = "default-src 'none'; script-src 'self'; style-src 'self' 'sha256-RL3ie0nH+Lzz2YNqQN83mnU0J1ot4QL7b99vMdIX99w='; img-src 'self' data:; connect-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
 
 /**
- * @typedef {Pick<Services, 'store' | 'history' | 'oldRevisions' | 'search' | 'importFiles' | 'policy'>} Parts
- * @type {import('fastify').FastifyPluginAsync<Parts & {pictures: FileStore, pictureMaxBytes: number, files: () =>
+ * @typedef {Pick<Services, 'store' | 'history' | 'oldRevisions' | 'search' | 'importFiles' | 'importSlots' |
+ *   'policy'>} Parts
+ * @type {import('fastify').FastifyPluginAsync<Parts & {pictures: FileStore, pictureMaxBytes: number, archived: () =>
  *   AsyncIterable<import('../archive/zip.js').ZipItem>}>}
  */
 export async function apiRoutes (app, {
-  store, history, oldRevisions, search, pictures, pictureMaxBytes, files, importFiles, policy
+  store, history, oldRevisions, search, pictures, pictureMaxBytes, archived, importFiles, importSlots, policy
 }) {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', { parseAs: 'string' }, jsonParser(app))
@@ -85,7 +86,7 @@ export async function apiRoutes (app, {
     await api.register(fp(searchApi), { search, policy })
     await api.register(fp(historyApi), { store, history, oldRevisions, policy })
     await api.register(fp(fileApi), { files: pictures, maxBytes: pictureMaxBytes, policy })
-    await api.register(fp(archiveApi), { files, importFiles })
+    await api.register(fp(archiveApi), { archived, importFiles, importSlots })
 
     /** @type {string | undefined} */
     let document

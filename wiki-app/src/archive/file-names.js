@@ -3,6 +3,7 @@ import { hashOf } from '../http/hash.js'
 /** The limit of most file systems. */
 const PART_MAX_BYTES = 255
 const EXTENSION = '.md'
+const PICTURE = /\.(?:png|jpe?g|webp|gif)$/i
 
 /** Windows forbids these; `%` would make our escapes ambiguous. */
 const NOT_IN_A_NAME = /[<>:"|?*\\%\p{Cc}]/gu
@@ -24,12 +25,16 @@ export function createFileNames () {
 }
 
 /** @param {string} path */
-export function nameOfFile (path) {
-  return path.slice(0, -EXTENSION.length).split('/').map(unescape).join('/')
-}
+export const nameOfFile = (path) => withoutExtension(path).split('/').map(unescape).join('/')
+
+/** @param {string} path  of a page */
+export const withoutExtension = (path) => path.slice(0, -EXTENSION.length)
 
 /** @param {string} path */
 export const isPageFile = (path) => path.toLowerCase().endsWith(EXTENSION)
+
+/** @param {string} path */
+export const isPictureFile = (path) => PICTURE.test(path)
 
 /** @param {string} name @param {string} [suffix] */
 function pathOf (name, suffix = '') {
@@ -51,8 +56,7 @@ function escape (part) {
 }
 
 /** It must not be the name of a file beside it. @param {string} part */
-const folder = (part) =>
-  isPageFile(part) ? `${part.slice(0, -EXTENSION.length)}%2E${part.slice(1 - EXTENSION.length)}` : part
+const folder = (part) => isPageFile(part) || isPictureFile(part) ? part.replace(/\.(?=[^.]*$)/, '%2E') : part
 
 /** @param {string} part @param {string} ending */
 function fitted (part, ending) {

@@ -13,7 +13,7 @@ export function createFrontMatterReader (authors) {
   return {
     /**
      * @param {string} text  of a file
-     * @returns {Promise<import('./front-matter.js').Known & {content: string}>}
+     * @returns {Promise<Partial<import('./front-matter.js').Known> & {content: string}>}
      * @throws {Error} 400 when it cannot be read, 503 when the machine is too busy
      */
     async read (text) {

@@ -11,7 +11,15 @@ export const FORMER_NAMES_MAX = 20
 /** @param {object} known @param {string} content  Markdown */
 export const withFrontMatter = (known, content) => `---\n${yaml().stringify(known, { lineWidth: 0 })}---\n${content}`
 
-/** @typedef {{name?: string, tags?: string | string[]}} Known  what the front matter contains */
+/**
+ * What the front matter contains.
+ * @typedef {object} Known
+ * @property {string} [name]
+ * @property {string} [title]  as other programs call the name
+ * @property {string | string[]} [tags]
+ * @property {string} [author]
+ * @property {boolean} exported  an export of the wiki wrote it
+ */
 
 /** @param {string} text @returns {{yaml: string, content: string} | null} null when there is no front matter */
 export function splitFrontMatter (text) {
@@ -37,10 +45,16 @@ export function parseFrontMatter (text) {
   refuseTwice(document.contents)
   const known = document.toJS({ maxAliasCount: 0 })
   if (known === null || typeof known !== 'object' || Array.isArray(known)) return null
-  const { name, tags } = /** @type {Record<string, unknown>} */ (known)
+  const { name, title, tags, author, revision } = /** @type {Record<string, unknown>} */ (known)
   if (name !== undefined && typeof name !== 'string') throw new Error('the name is no text')
   if (tags !== undefined && !isTags(tags)) throw new Error('the tags are no list of words')
-  return { name, tags }
+  return {
+    tags,
+    ...(name !== undefined && { name }),
+    ...(typeof title === 'string' && title.trim() !== '' && { title: title.trim() }),
+    ...(typeof author === 'string' && { author }),
+    exported: name !== undefined && revision !== undefined
+  }
 }
 
 /** @param {unknown} contents @throws {Error} */

@@ -1,35 +1,36 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import createError from '@fastify/error'
-import { currentRevision } from '../pages/head.js'
-import { basePrecondition, StaleEdit } from '../pages/preconditions.js'
-import { canonicalTags } from '../pages/tags.js'
-import { writableName } from '../pages/name.js'
-import { refuseHiddenName } from '../pages/visible.js'
-import { isPageFile, nameOfFile } from './file-names.js'
-import { FRONT_MATTER_MAX_BYTES } from './front-matter.js'
+import { isForClient } from './client-error.js'
+import { isPageFile, isPictureFile } from './file-names.js'
+import { Folder } from './folder.js'
+import { BEYOND_LIMIT, createSaves } from './import-saves.js'
 
 /** @import {FastifyBaseLogger} from 'fastify' */
 /** @import {Refusal} from '../access/write-limit.js' */
 /** @import {Attribution} from '../pages/commit.js' */
-/** @import {PageStore} from '../pages/store.js' */
-/** @import {FrontMatterReader} from './front-matter-reader.js' */
-/** @import {Unzipped} from './unzip.js' */
-
-const Refused = createError('WIKI_IMPORT_REFUSED', '%s', 400)
+/** @import {SaveParts, Saves} from './import-saves.js' */
+/** @import {Archive, ArchiveFile} from './unzip.js' */
 
 /** Saves mostly wait for the disk. */
 const SAVES_AT_ONCE = 4
-const ATTEMPTS_MAX = 3
+/** Shows proxies that the import goes on: they close a connection after 30 s without a byte. */
+const FILES_PER_PULSE = 10
 /** An error that every file causes must not fill the log. */
 const CAUSES_LOGGED_MAX = 10
 const UNEXPECTED = 'Something went wrong in the wiki with this file. It has been logged.'
 
-const utf8 = new TextDecoder('utf-8', { fatal: true })
-
 /** @typedef {'replace' | 'keep' | 'fail'} OnConflict  what to do with a page that has another text already */
 
 /**
- * @typedef {{path: string, name?: string, result: Result, revision?: number, reason?: string}} ImportLine
+ * A page has a `name`, a stored picture a `url`. `missing`: files that its links name and that are not there, at most
+ * 20; `reason`: why it is refused, or its links were left as they are.
+ * @typedef {object} ImportLine
+ * @property {string} path
+ * @property {Result} result
+ * @property {string} [name]
+ * @property {string} [url]
+ * @property {number} [revision]
+ * @property {string[]} [missing]
+ * @property {string} [reason]
  * @typedef {'created' | 'replaced' | 'unchanged' | 'kept' | 'refused'} Result
  */
 
@@ -40,75 +41,122 @@ const utf8 = new TextDecoder('utf-8', { fatal: true })
  */
 
 /**
- * Pages that have the text and tags of their file stay, so a broken-off import can be sent again.
- * @typedef {{store: PageStore, maxBytes: number, frontMatter: FrontMatterReader}} Parts  `maxBytes`: of a page
- * @param {Parts & {isUnavailable: (error: unknown) => boolean, log: Pick<FastifyBaseLogger, 'warn' | 'error'>}} parts
+ * @typedef {{attribution: Attribution, onConflict: OnConflict, take: () => Promise<Refusal | null>}} Options
+ * @typedef {Options & {totals: ImportTotals, folder: Folder, mayWrite: () => Promise<boolean>, refused: Refused}} Run
+ * @typedef {(path: string, error: unknown) => ImportLine} Refused  throws what affects all files
+ * @typedef {{isUnavailable: (error: unknown) => boolean, log: Pick<FastifyBaseLogger, 'warn' | 'error'>}} Surroundings
  */
-export function createImport ({ store, maxBytes, frontMatter, isUnavailable, log }) {
+
+/**
+ * Reads the files twice: for what they become, then for the texts, whose links lead there. Pages that have the text and
+ * tags of their file stay, so a broken-off import can be sent again.
+ * @param {SaveParts & Surroundings} parts
+ */
+export function createImport ({ isUnavailable, log, ...parts }) {
+  const saves = createSaves(parts)
+
   /**
-   * @param {AsyncIterable<Unzipped>} files
-   * @param {{attribution: Attribution, onConflict: OnConflict, take: () => Promise<Refusal | null>}} options
-   * @returns {AsyncGenerator<ImportLine | ImportTotals>} a line for each file, in order; then the totals
+   * @param {Archive} files @param {Options} options
+   * @returns {AsyncGenerator<ImportLine | ImportTotals | null>} a line for each picture, then for each other file; null
+   *   while nothing is done; at last the totals
    */
-  return async function * importFiles (files, { attribution, onConflict, take: allow }) {
+  return async function * importFiles (files, options) {
     /** @type {ImportTotals} */
     const totals = { done: true, created: 0, replaced: 0, unchanged: 0, kept: 0, refused: 0 }
-    /** @type {Set<string>} */
-    const seen = new Set()
-    /** @type {Set<string>} */
-    const logged = new Set()
-    /** @type {Promise<ImportLine | null>[]} */
-    const inFlight = []
-    /** @returns {Promise<ImportLine[]>} empty: the write limit is reached */
-    const next = async () => {
-      const line = await inFlight[0]
-      inFlight.shift()
-      if (line === null) {
-        totals.left = (totals.left ?? 0) + 1
-        return []
-      }
-      totals[line.result]++
-      return [line]
-    }
-    const mayWrite = async () => {
-      const refusal = totals.left === undefined ? await allow() : null
-      if (refusal !== null) pause(totals, refusal)
-      return totals.left === undefined
+    /** @type {Run} */
+    const run = {
+      ...options,
+      totals,
+      folder: new Folder(),
+      mayWrite: createGate(totals, options.take),
+      refused: createRefused({ isUnavailable, log })
     }
     try {
-      for await (const file of untilBroken(files, totals)) {
-        if (totals.left !== undefined) {
-          totals.left++
-          continue
+      for (const part of [survey, savePages]) {
+        for await (const line of part(files, run, saves)) {
+          if (line !== null) totals[line.result]++
+          yield line
         }
-        const line = readPage(file, seen, { maxBytes, frontMatter })
-          .then((page) => savePage(page, { store, attribution, onConflict, mayWrite }))
-          .catch((error) => refusal(file.path, error, logged))
-        // Awaited later; until then a rejection must not count as unhandled.
-        line.catch(() => {})
-        inFlight.push(line)
-        if (inFlight.length >= SAVES_AT_ONCE) yield * await next()
-        await nextTurn()
       }
-      while (inFlight.length > 0) yield * await next()
     } catch (error) {
       log.warn(`an import broke off: ${/** @type {Error} */ (error).message}`)
       breakOff(
         totals,
         'The wiki could not go on. Send the same file again in a moment: what is done already is left as it is.'
       )
-    } finally {
-      await Promise.allSettled(inFlight)
     }
     yield totals
   }
+}
 
-  /**
-   * @param {string} path @param {unknown} error @param {Set<string>} logged  messages
-   * @returns {ImportLine}
-   * @throws what affects all files: the database or the machine is not available
-   */
-  function refusal (path, error, logged) {
+/**
+ * Pictures are stored, pages named.
+ * @param {Archive} files @param {Run} run @param {Saves} saves @returns {AsyncGenerator<ImportLine | null>}
+ */
+async function * survey (files, run, { identify, savePicture }) {
+  let count = 0
+  // The second reading reports where the archive breaks off.
+  for await (const file of untilBroken(files(), { done: true })) {
+    if (++count % FILES_PER_PULSE === 0) yield null
+    if (isPicture(file)) {
+      const line = isPaused(run)
+        ? BEYOND_LIMIT
+        : await savePicture(file, run).catch((error) => run.refused(file.path, error))
+      if (line === BEYOND_LIMIT) {
+        countLeft(run)
+        continue
+      }
+      if (line.url !== undefined) run.folder.addPicture(file.path, line.url)
+      yield line
+    } else if (!file.error && isPageFile(file.path) && !isPaused(run)) {
+      const known = await identify(file)
+      if (known !== null) run.folder.addPage(file.path, known)
+    }
+    await nextTurn()
+  }
+  run.folder.settle()
+}
+
+/**
+ * @param {Archive} files @param {Run} run @param {Saves} saves
+ * @returns {AsyncGenerator<ImportLine>} in the order of the files
+ */
+async function * savePages (files, run, { createPageSave }) {
+  const save = createPageSave(run)
+  /** @type {Promise<ImportLine | typeof BEYOND_LIMIT>[]} */
+  const inFlight = []
+  const next = async () => {
+    const line = await inFlight[0]
+    inFlight.shift()
+    if (line !== BEYOND_LIMIT) return [line]
+    countLeft(run)
+    return []
+  }
+  try {
+    for await (const file of untilBroken(files(), run.totals)) {
+      if (isPicture(file)) continue
+      if (isPaused(run)) {
+        countLeft(run)
+        continue
+      }
+      const line = save(file).catch((error) => run.refused(file.path, error))
+      // Awaited later; until then a rejection must not count as unhandled.
+      line.catch(() => {})
+      inFlight.push(line)
+      if (inFlight.length >= SAVES_AT_ONCE) yield * await next()
+      await nextTurn()
+    }
+    while (inFlight.length > 0) yield * await next()
+  } finally {
+    await Promise.allSettled(inFlight)
+  }
+}
+
+/** @param {Surroundings} surroundings @returns {Refused} */
+function createRefused ({ isUnavailable, log }) {
+  /** Messages. @type {Set<string>} */
+  const logged = new Set()
+  return (path, error) => {
     if (isForClient(error)) return { path, result: 'refused', reason: error.message }
     const { message, statusCode } = /** @type {Error & {statusCode?: number}} */ (error)
     if (statusCode === 503 || isUnavailable(error)) throw error
@@ -120,49 +168,24 @@ export function createImport ({ store, maxBytes, frontMatter, isUnavailable, log
   }
 }
 
-/** @param {Unzipped} file @param {Set<string>} seen @param {Pick<Parts, 'maxBytes' | 'frontMatter'>} parts */
-async function readPage ({ path, error, read }, seen, { maxBytes, frontMatter }) {
-  if (error) throw error
-  if (!isPageFile(path)) throw new Refused('Only Markdown is taken, in files whose names end in “.md”.')
-  const bytes = await read(maxBytes + FRONT_MATTER_MAX_BYTES)
-  const { name: given, tags, content } = await frontMatter.read(textOf(bytes))
-  const name = writableName(given ?? nameOfFile(path))
-  if (content === '') throw new Refused('It has no text.')
-  if (seen.has(name)) throw new Refused(`Another file of the zip is the page “${name}”, too.`)
-  seen.add(name)
-  return { path, name, content, tags: canonicalTags(tags) }
+/** @param {ArchiveFile} file */
+const isPicture = ({ path, error }) => !error && isPictureFile(path)
+
+/** @param {Run} run */
+const isPaused = ({ totals }) => totals.left !== undefined
+
+/** @param {Run} run */
+function countLeft ({ totals }) { totals.left = (totals.left ?? 0) + 1 }
+
+/** @param {ImportTotals} totals @param {Options['take']} take */
+const createGate = (totals, take) => async () => {
+  const refusal = totals.left === undefined ? await take() : null
+  if (refusal !== null) pause(totals, refusal)
+  return totals.left === undefined
 }
 
-/**
- * @param {Awaited<ReturnType<typeof readPage>>} page
- * @typedef {{store: PageStore, attribution: Attribution, onConflict: OnConflict}} SaveOptions
- * @param {SaveOptions & {mayWrite: () => Promise<boolean>}} options
- * @returns {Promise<ImportLine | null>} null: the write limit is reached
- */
-async function savePage ({ path, name, content, tags }, { store, attribution, onConflict, mayWrite }) {
-  for (let attempt = 1; ; attempt++) {
-    const there = await store.findSource(name)
-    if (there === null) refuseHiddenName(name)
-    if (there !== null) {
-      if (there.content === content && (tags === undefined || tags.join() === there.tags.join())) {
-        return { path, name, result: 'unchanged', revision: there.revision }
-      }
-      if (onConflict === 'keep') return { path, name, result: 'kept', revision: there.revision }
-      if (onConflict === 'fail') throw new Refused(`There is a page “${name}” with another text or other tags.`)
-    }
-    if (attempt === 1 && !await mayWrite()) return null
-    try {
-      const { revision, created } =
-        await store.save(name, { content, tags }, attribution, basePrecondition(currentRevision(there)))
-      return { path, name, result: created ? 'created' : 'replaced', revision }
-    } catch (error) {
-      if (!(error instanceof StaleEdit) || attempt === ATTEMPTS_MAX) throw error
-    }
-  }
-}
-
-/** @param {ImportTotals} totals @param {string} reason */
-const breakOff = (totals, reason) => { Object.assign(totals, { done: false, reason }) }
+/** @param {Progress} progress @param {string} reason */
+const breakOff = (progress, reason) => { Object.assign(progress, { done: false, reason }) }
 
 /** @param {ImportTotals} totals @param {Refusal} refusal */
 function pause (totals, { pages, retryAfterS }) {
@@ -171,27 +194,12 @@ function pause (totals, { pages, retryAfterS }) {
   Object.assign(totals, { left: 0, retry_after_s: retryAfterS })
 }
 
-/** @param {AsyncIterable<Unzipped>} files @param {ImportTotals} totals */
-async function * untilBroken (files, totals) {
+/** @param {AsyncIterable<ArchiveFile>} files @param {Progress} progress */
+async function * untilBroken (files, progress) {
   try {
     yield * files
   } catch (error) {
     if (!isForClient(error)) throw error
-    breakOff(totals, error.message)
-  }
-}
-
-/** @param {unknown} error @returns {error is Error} */
-function isForClient (error) {
-  const { statusCode = 500 } = /** @type {{statusCode?: number}} */ (error)
-  return statusCode >= 400 && statusCode < 500
-}
-
-/** @param {Buffer} bytes */
-function textOf (bytes) {
-  try {
-    return utf8.decode(bytes)
-  } catch {
-    throw new Refused('It is not UTF-8.')
+    breakOff(progress, error.message)
   }
 }

@@ -12,7 +12,7 @@ const BATCH = 8
  * In the byte order of the names.
  * @param {import('../pages/model.js').Models} models @returns {AsyncGenerator<import('./zip.js').ZipItem>}
  */
-export async function * pageFiles ({ Pages }) {
+export async function * pageFiles ({ Pages, Revisions }) {
   const fileName = createFileNames()
   const former = inOrder(
     Pages.find({ redirect_to: mongoose.trusted({ $gt: '' }) }, { redirect_to: 1 }).sort({ redirect_to: 1, _id: 1 })
@@ -24,11 +24,13 @@ export async function * pageFiles ({ Pages }) {
   try {
     for await (const { _id: name, content, tags = [], revision, modified_at: modifiedAt } of pages) {
       const formerNames = await former.of(name)
+      const newest = await Revisions.findOne({ page: name, revision }, { author: 1 }).lean().exec()
       const known = {
         name,
         tags,
         revision,
         modified_at: modifiedAt.toISOString(),
+        ...(newest?.author && { author: newest.author }),
         ...(formerNames.length > 0 && { former_names: formerNames })
       }
       yield { path: fileName(name), modifiedAt, open: () => Readable.from([bytesOf(withFrontMatter(known, content))]) }

@@ -1,6 +1,7 @@
 import { crc32 } from 'node:zlib'
 import createError from '@fastify/error'
 import yauzl from 'yauzl'
+import { pathRefusal } from './paths.js'
 
 const NotAZip = createError('WIKI_NOT_A_ZIP', 'This is not a whole zip file: %s', 400)
 const TooManyFiles = createError(
@@ -23,29 +24,33 @@ const SYMBOLIC_LINK = 0o120000
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
 /**
- * @typedef {object} Unzipped
+ * @typedef {object} ArchiveFile
  * @property {string} path  relative, without `..`; with an error, as far as it can be read
  * @property {Error} [error]
  * @property {(maxBytes: number) => Promise<Buffer>} read  rejects with the reason when it cannot be read
+ * @typedef {() => AsyncGenerator<ArchiveFile>} Archive  each call reads all files from the first
  */
 
 /**
  * The zip may be hostile: nothing is written to its paths.
  * @param {import('node:fs/promises').FileHandle} file  stays open @param {number} bytes  its length
- * @returns {Promise<AsyncGenerator<Unzipped>>} throws when the zip breaks off
+ * @returns {Promise<Archive>} throws while it is read when the zip breaks off
  * @throws {Error} 400 when it is no zip, 413 when it has too many files
  */
 export async function unzip (file, bytes) {
-  const zip = await yauzl
+  const open = () => yauzl
     .fromFdPromise(file.fd, { autoClose: false, decodeStrings: false, validateEntrySizes: false })
     .catch((error) => { throw new NotAZip(sentence(error)) })
-  if (zip.entryCount > FILES_MAX) throw new TooManyFiles(zip.entryCount, FILES_MAX)
-  return entriesOf(zip, { bytes: Math.max(ALWAYS_BYTES, RATIO_MAX * bytes) })
+  const { entryCount } = await open()
+  if (entryCount > FILES_MAX) throw new TooManyFiles(entryCount, FILES_MAX)
+  return async function * files () {
+    yield * entriesOf(await open(), { bytes: Math.max(ALWAYS_BYTES, RATIO_MAX * bytes) })
+  }
 }
 
 /**
  * @param {yauzl.ZipFile} zip @param {{bytes: number}} budget  for all files together
- * @returns {AsyncGenerator<Unzipped>}
+ * @returns {AsyncGenerator<ArchiveFile>}
  */
 async function * entriesOf (zip, budget) {
   try {
@@ -67,20 +72,12 @@ async function * entriesOf (zip, budget) {
 
 /** @param {Buffer} raw @returns {{path: string, reason: string | null}} */
 function pathOf (raw) {
-  let path
   try {
-    path = utf8.decode(raw)
+    const path = utf8.decode(raw)
+    return { path, reason: pathRefusal(path) }
   } catch {
     return { path: raw.toString(), reason: 'Its name is not UTF-8.' }
   }
-  const steps = path.replace(/\/$/, '').split('/')
-  if (path.startsWith('/') || /^[a-z]:/i.test(path)) return { path, reason: 'Its name is an absolute path.' }
-  if (path.includes('\\')) return { path, reason: 'Its name has a backslash.' }
-  if (steps.some((step) => step === '' || step === '.' || step === '..')) {
-    return { path, reason: 'Its name leads somewhere else.' }
-  }
-  if (/\p{Cc}/u.test(path)) return { path, reason: 'Its name has characters that cannot be shown.' }
-  return { path, reason: null }
 }
 
 /** @param {yauzl.Entry} entry */

@@ -3,35 +3,60 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import createError from '@fastify/error'
 
+/** Of a zip, or of a folder's files together. */
+export const IMPORT_MAX_BYTES = 268_435_456
+
 const TooLarge = createError(
   'WIKI_UPLOAD_TOO_LARGE',
   'The file has more than %d bytes, which is the most that is taken at once. Send it in several parts.',
   413
 )
-const Interrupted = createError('WIKI_UPLOAD_INTERRUPTED', 'The file did not arrive as a whole. Send it again.', 400)
+export const Interrupted = createError('WIKI_UPLOAD_INTERRUPTED', 'The file did not arrive as a whole. Send it again.', 400)
+
+/** @typedef {Awaited<ReturnType<typeof openTemporary>>} Temporary */
 
 /**
  * Unlinked, so the system deletes the file when it is closed or the process ends.
+ * @param {number} maxBytes
+ */
+export async function openTemporary (maxBytes) {
+  const file = await openNameless()
+  let bytes = 0
+  return {
+    file,
+    size: () => bytes,
+    /** @param {AsyncIterable<Buffer>} source @throws {Error} 413, and errors of `source` */
+    async append (source) {
+      for await (const chunk of source) {
+        bytes += chunk.length
+        if (bytes > maxBytes) throw tooLarge(maxBytes)
+        await file.writeFile(chunk)
+      }
+    }
+  }
+}
+
+/**
  * @param {import('node:http').IncomingMessage} body @param {number} maxBytes
- * @returns {Promise<{file: import('node:fs/promises').FileHandle, bytes: number}>} the caller closes the file
+ * @returns {Promise<Temporary>} the caller closes its file
  * @throws {Error} 400, 413
  */
 export async function saveTemporarily (body, maxBytes) {
-  if (Number(body.headers['content-length'] ?? 0) > maxBytes) throw tooLarge(maxBytes)
-  const file = await openNameless()
+  refuseLonger(body, maxBytes)
+  const temporary = await openTemporary(maxBytes)
   try {
-    let bytes = 0
     // The response needs the stream's socket.
-    for await (const chunk of body.iterator({ destroyOnReturn: false })) {
-      bytes += chunk.length
-      if (bytes > maxBytes) throw tooLarge(maxBytes)
-      await file.writeFile(chunk)
-    }
-    return { file, bytes }
+    await temporary.append(body.iterator({ destroyOnReturn: false }))
+    return temporary
   } catch (error) {
-    await file.close()
+    await temporary.file.close()
     throw body.readableAborted || body.destroyed ? new Interrupted() : error
   }
+}
+
+/** @param {import('node:http').IncomingMessage} body @param {number} maxBytes @throws {Error} 413 */
+export function refuseLonger ({ headers }, maxBytes) {
+  if (Number(headers['content-length'] ?? 0) > maxBytes) throw tooLarge(maxBytes)
 }
 
 /** @param {number} maxBytes */

@@ -2,7 +2,7 @@ import yazl from 'yazl'
 
 /** @import {Readable} from 'node:stream' */
 
-/** @typedef {{path: string, modifiedAt: Date, open: () => Readable}} ZipItem */
+/** @typedef {{path: string, modifiedAt: Date, isCompressed?: boolean, open: () => Readable}} ZipItem */
 
 /**
  * One file at a time is in memory. Equal items give equal bytes.
@@ -30,12 +30,13 @@ async function fill (zip, output, items) {
  * @param {yazl.ZipFile} zip @param {Readable} output @param {ZipItem} item
  * @returns {Promise<void>} when the file is read, or the output is closed
  */
-function add (zip, output, { path, modifiedAt, open }) {
+function add (zip, output, { path, modifiedAt, isCompressed = false, open }) {
   /** @type {typeof open | null} */
   let opener = open
   return new Promise((resolve, reject) => {
     output.once('close', resolve)
-    zip.addReadStreamLazy(path, { mtime: shownAs(modifiedAt), forceDosTimestamp: true }, (take) => {
+    const options = { mtime: shownAs(modifiedAt), forceDosTimestamp: true, compress: !isCompressed }
+    zip.addReadStreamLazy(path, options, (take) => {
       const stream = /** @type {typeof open} */ (opener)()
       // The zip keeps this function and all that it references.
       opener = null

@@ -20,6 +20,13 @@ const CHUNK_BYTES = 1_048_576
 /** Each buffers a megabyte while its client sends: 30 s at most. */
 const ARRIVING_MAX = 16
 const DUPLICATE_KEY = 11_000
+const LISTED_AT_ONCE = 100
+
+/** @param {import('node:crypto').Hash} hash  SHA-256 of the content */
+const nameOf = (hash) => hash.digest('hex').slice(0, 32)
+
+/** @param {StoredFile} file */
+export const urlOf = ({ filename, metadata: { extension } }) => `/files/${filename}.${extension}`
 
 /**
  * Named by the hash of the content: a URL always has the same bytes.
@@ -34,52 +41,54 @@ export function createFileStore ({ models: { Files, Chunks }, maxBytes }) {
 
   const uploads = createSemaphore(ARRIVING_MAX)
 
-  /** @param {string} hash */
-  const find = (hash) => Files.findOne({ filename: hash }).lean().exec()
+  /** @param {string} name */
+  const find = (name) => Files.findOne({ filename: name }).lean().exec()
+
+  /**
+   * Nothing stays of a picture that is refused.
+   * @param {AsyncIterable<Buffer> | Buffer[]} source @param {string} author
+   * @returns {Promise<{file: StoredFile, created: boolean}>} not created: it was there already
+   * @throws {Error} 413 too many bytes or pixels, 415 no whole picture; errors of `source`
+   */
+  async function store (source, author) {
+    const upload = bucket().openUploadStream('')
+    try {
+      await pipeline(
+        source,
+        (/** @type {AsyncIterable<Buffer>} */ chunks) => inspected(chunks, { maxBytes, upload, author }),
+        upload
+      )
+      return { file: /** @type {StoredFile} */ (await find(upload.filename)), created: true }
+    } catch (error) {
+      await Chunks.deleteMany({ files_id: upload.id }).exec().catch(() => {})
+      if (!(error instanceof mongo.MongoServerError && error.code === DUPLICATE_KEY)) throw error
+      return { file: /** @type {StoredFile} */ (await find(upload.filename)), created: false }
+    }
+  }
 
   return {
+    maxBytes,
+
     find,
 
-    /**
-     * Nothing stays of a picture that is refused.
-     * @param {AsyncIterable<Buffer>} source @param {string} author
-     * @returns {Promise<{file: StoredFile, created: boolean}>} not created: it was there already
-     * @throws {Error} 413 too many bytes or pixels, 415 no whole picture, 429 too many at once; errors of `source`
-     */
+    /** As `store`. @param {AsyncIterable<Buffer>} source @param {string} author @throws {Error} 429 too many at once */
     async save (source, author) {
-      const hash = createHash('sha256')
-      const upload = bucket().openUploadStream('')
       const release = uploads.take()
       try {
-        await pipeline(source, async function * (/** @type {AsyncIterable<Buffer>} */ chunks) {
-          const inspection = inspectImage()
-          let bytes = 0
-          try {
-            for await (const chunk of chunks) {
-              bytes += chunk.length
-              if (bytes > maxBytes) throw new FileTooLarge(maxBytes)
-              const part = await inspection.feed(chunk)
-              if (part.length === 0) continue
-              hash.update(part)
-              yield part
-            }
-            const image = await inspection.end()
-            // GridFS writes both with the last chunk.
-            upload.filename = hash.digest('hex').slice(0, 32)
-            upload.options.metadata = { ...image, author }
-          } finally {
-            inspection.stop()
-          }
-        }, upload)
-        return { file: /** @type {StoredFile} */ (await find(upload.filename)), created: true }
-      } catch (error) {
-        await Chunks.deleteMany({ files_id: upload.id }).exec().catch(() => {})
-        if (!(error instanceof mongo.MongoServerError && error.code === DUPLICATE_KEY)) throw error
-        return { file: /** @type {StoredFile} */ (await find(upload.filename)), created: false }
+        return await store(source, author)
       } finally {
         release()
       }
     },
+
+    /** As `store`, for a picture that has arrived: it takes no slot. @param {Buffer} bytes @param {string} author */
+    saveWhole: (bytes, author) => store([bytes], author),
+
+    /** @param {Buffer} bytes @returns {Promise<StoredFile | null>} null also where `bytes` go on after the picture */
+    findWhole: (bytes) => find(nameOf(createHash('sha256').update(bytes))),
+
+    /** @returns {AsyncIterable<StoredFile>} the oldest first */
+    all: () => Files.find().sort({ _id: 1 }).lean().cursor({ batchSize: LISTED_AT_ONCE }),
 
     /** @param {StoredFile} file @returns {import('node:stream').Readable} */
     read: (file) => bucket().openDownloadStream(file._id),
@@ -97,6 +106,33 @@ export function createFileStore ({ models: { Files, Chunks }, maxBytes }) {
         .exec()
       return { items: found.slice(0, limit), more: found.length > limit }
     }
+  }
+}
+
+/**
+ * Passes on what belongs to the picture, and describes the upload.
+ * @param {AsyncIterable<Buffer>} chunks
+ * @param {{maxBytes: number, upload: import('mongodb').GridFSBucketWriteStream, author: string}} options
+ */
+async function * inspected (chunks, { maxBytes, upload, author }) {
+  const hash = createHash('sha256')
+  const inspection = inspectImage()
+  let bytes = 0
+  try {
+    for await (const chunk of chunks) {
+      bytes += chunk.length
+      if (bytes > maxBytes) throw new FileTooLarge(maxBytes)
+      const part = await inspection.feed(chunk)
+      if (part.length === 0) continue
+      hash.update(part)
+      yield part
+    }
+    const image = await inspection.end()
+    // GridFS writes both with the last chunk.
+    upload.filename = nameOf(hash)
+    upload.options.metadata = { ...image, author }
+  } finally {
+    inspection.stop()
   }
 }
 

@@ -1,0 +1,134 @@
+import { slugOf } from '../markdown/slug.js'
+import { withoutExtension } from './file-names.js'
+import { namesOf } from './folder-names.js'
+
+/** @import {Known, PageFile} from './folder-names.js' */
+
+/**
+ * A page's name, or a stored picture's address.
+ * @typedef {{name: string, picture?: undefined} | {name?: undefined, picture: string}} Found
+ * @typedef {(Found | {name?: undefined, picture?: undefined}) & {fragment?: string}} Target  neither: its own page
+ */
+
+const ADDRESS = /^([^?#]*)(?:\?[^#]*)?(?:#(.*))?$/s
+const SCHEME = /^[a-z][a-z\d+.-]*:/i
+/** What a link to a folder leads to: in MkDocs, on GitHub, and in DokuWiki. */
+const FOLDER_PAGES = ['index', 'readme', 'start']
+
+/** The files of one import: all are added, `settle` names the pages, then links are looked up. */
+export class Folder {
+  /** @type {PageFile[]} */
+  #pages = []
+  /** By path. @type {Map<string, Found>} */
+  #files = new Map()
+  /** By `keyOf` the path, with the extension and without. @type {Map<string, Found>} */
+  #alike = new Map()
+  /** By the last part of such a key; null: several. @type {Map<string, Found | null>} */
+  #lastParts = new Map()
+  /** @type {Map<string, Found>} */
+  #names = new Map()
+
+  /** @param {string} path @param {string} picture  its address in the wiki */
+  addPicture (path, picture) {
+    this.#add(path, { picture }, [keyOf(path)])
+  }
+
+  /** @param {string} path @param {Known} known */
+  addPage (path, known) {
+    this.#pages.push({ path, known })
+  }
+
+  settle () {
+    for (const [path, name] of namesOf(this.#pages)) {
+      const [key, found] = [keyOf(path), { name }]
+      this.#add(path, found, [key, withoutExtension(key)])
+      setFirst(this.#names, keyOf(name), found)
+    }
+    this.#pages = []
+    for (const page of FOLDER_PAGES) {
+      for (const [key, found] of [...this.#alike]) {
+        if (found.name !== undefined && key.endsWith(`/${page}`)) {
+          setFirst(this.#alike, key.slice(0, -page.length - 1), found)
+        }
+      }
+    }
+  }
+
+  /** @param {string} path @returns {string | undefined} undefined: no page can have its name, or another has it */
+  nameOf (path) {
+    return this.#files.get(path.normalize('NFC'))?.name
+  }
+
+  /**
+   * @param {string} from  path of the file with the link @param {string} destination  of a link or picture
+   * @returns {Target | null | undefined} null: a file that is not there; undefined: the link stays as it is
+   */
+  find (from, destination) {
+    if (destination.startsWith('//')) return undefined
+    const [, rawPath, rawFragment = ''] = /** @type {RegExpExecArray} */ (ADDRESS.exec(destination))
+    const path = decoded(rawPath)
+    const fragment = rawFragment && slugOf(decoded(rawFragment))
+    if (path === '') return fragment === decoded(rawFragment) ? undefined : { fragment }
+    // `Help:Links` is a page of MediaWiki; no page is called `mailto:…`.
+    const found = SCHEME.test(path) ? this.#names.get(keyOf(path)) : this.findWiki(from, path)
+    return found && { ...found, fragment }
+  }
+
+  /** @param {string} from @param {string} target  a path, or a page’s name @returns {Found | null} */
+  findWiki (from, target) {
+    const path = target.normalize('NFC')
+    const own = from.normalize('NFC')
+    const top = own.slice(0, own.indexOf('/') + 1)
+    const starts = path.startsWith('/') ? ['', top] : [own.slice(0, own.lastIndexOf('/') + 1), '', top]
+    for (const start of starts) {
+      const found = this.#at(joined(start, path))
+      if (found !== undefined) return found
+    }
+    const key = keyOf(path.replace(/^\/|\/$/g, ''))
+    return this.#names.get(key) ?? this.#lastParts.get(key) ?? null
+  }
+
+  /** @param {string | null} path  from the root of the folder */
+  #at (path) {
+    return path === null ? undefined : this.#files.get(path) ?? this.#files.get(`${path}.md`) ?? this.#alike.get(keyOf(path))
+  }
+
+  /** @param {string} path @param {Found} found @param {string[]} keys */
+  #add (path, found, keys) {
+    this.#files.set(path.normalize('NFC'), found)
+    for (const key of keys) {
+      setFirst(this.#alike, key, found)
+      const last = key.slice(key.lastIndexOf('/') + 1)
+      this.#lastParts.set(last, this.#lastParts.has(last) ? null : found)
+    }
+  }
+}
+
+/** @template T @param {Map<string, T>} map @param {string} key @param {T} value */
+function setFirst (map, key, value) {
+  if (!map.has(key)) map.set(key, value)
+}
+
+/** Without what systems and wikis write differently. @param {string} path */
+const keyOf = (path) => path.normalize('NFC').toLowerCase().replaceAll('_', ' ')
+
+/** @param {string} folder  '' or with a slash at its end @param {string} path @returns {string | null} null: outside */
+function joined (folder, path) {
+  /** @type {string[]} */
+  const steps = []
+  for (const step of `${folder}${path}`.split('/')) {
+    if (step === '' || step === '.') continue
+    if (step !== '..') steps.push(step)
+    else if (steps.pop() === undefined) return null
+  }
+  return steps.join('/')
+}
+
+/** @param {string} text */
+function decoded (text) {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}

@@ -1,0 +1,35 @@
+import createError from '@fastify/error'
+import { pathRefusal } from './paths.js'
+
+/** @import {FileHandle} from 'node:fs/promises' */
+/** @import {Archive} from './unzip.js' */
+
+const Refused = createError('WIKI_MEMBER_REFUSED', '%s', 400)
+
+/** @typedef {{path: string, start: number, bytes: number}} Member  where a file lies within another one */
+
+/** @param {FileHandle} file  stays open @param {Member[]} members @returns {Archive} */
+export const memberFiles = (file, members) => async function * files () {
+  for (const { path, start, bytes } of members) {
+    const refusal = pathRefusal(path)
+    yield {
+      path,
+      ...(refusal && { error: new Refused(refusal) }),
+      read (maxBytes) {
+        if (bytes > maxBytes) return Promise.reject(new Refused(`It has more than ${maxBytes} bytes.`))
+        return readPart(file, start, bytes)
+      }
+    }
+  }
+}
+
+/** @param {FileHandle} file @param {number} start @param {number} bytes */
+async function readPart (file, start, bytes) {
+  const part = Buffer.alloc(bytes)
+  for (let at = 0; at < bytes;) {
+    const { bytesRead } = await file.read(part, at, bytes - at, start + at)
+    if (bytesRead === 0) throw new Error('the temporary file is too short')
+    at += bytesRead
+  }
+  return part
+}
