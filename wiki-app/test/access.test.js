@@ -9,6 +9,9 @@ const wiki = useWiki()
 /** The role that each route requires. Add every new route here. */
 const DEMANDS = {
   'GET /': 'anyone',
+  'GET /pages': 'anyone',
+  'GET /wiki': 'anyone',
+  'GET /wiki/': 'anyone',
   'GET /search': 'anyone',
   'GET /tags': 'anyone',
   'GET /tags/:tag': 'anyone',
@@ -35,7 +38,10 @@ const DEMANDS = {
   'POST /wiki/*': 'editor',
   'DELETE /wiki/*': 'editor',
   'GET /edit/new': 'editor',
+  'GET /edit/new/*': 'anyone',
   'GET /edit/text/*': 'editor',
+  'GET /edit/delete/*': 'editor',
+  'GET /edit/rename/*': 'editor',
   'POST /edit/text/*': 'editor',
   'POST /edit/preview/*': 'editor',
   'POST /edit/upload': 'editor',
@@ -222,6 +228,62 @@ test('an open wiki refuses only admin routes, and names the settings that allow 
   assert.match((await get(app, '/edit/text/a', BROWSER)).body, /name="author"/)
   assert.equal((await submit(app, 'a', { content: 'x', author: 'Ana' })).statusCode, 303)
   assert.match((await get(app, '/history/a')).body, />Ana</)
+})
+
+/**
+ * Requests the documents that people read, below /edit/ as this person.
+ * @param {import('fastify').FastifyInstance} app
+ * @param {Record<string, string>} [cookie]
+ */
+async function documentsOf (app, cookie = {}) {
+  const urls = routesOf(app)
+    .filter(({ method, url, demand }) => method === 'GET' && demand !== undefined && !url.startsWith('/api'))
+    .map(({ url }) => url)
+  urls.push('/wiki/none', '/nowhere', '/search?q=none', '/%zz')
+  const answers = await Promise.all(urls.map(async (url) => {
+    const { headers, body } = await get(app, url, { ...BROWSER, ...url.startsWith('/edit/') ? cookie : {} })
+    return { url, type: String(headers['content-type']), body }
+  }))
+  return answers.filter(({ type }) => type.startsWith('text/html'))
+}
+
+test('with sign-in the header of every document says who is signed in, or where to sign in', async (t) => {
+  const app = await wiki.build(t, peopleOnly(t))
+  await save(app, 'a', 'text', bearer('editor'))
+  const documents = await documentsOf(app, await cookieOf(app, 'editor'))
+  assert.ok(documents.length > 20)
+  for (const { url, body } of documents) {
+    const [header] = /<header>[^]*<\/header>/.exec(body) ?? ['']
+    const isPersonal = url.startsWith('/edit/')
+    assert.equal(header.includes('<a href="/edit/sign-in" dir="auto">Sign in</a>'), !isPersonal, url)
+    assert.equal(header.includes('data-role="editor">editor</a>'), isPersonal, url)
+    assert.match(header, /<form method="post" action="\/edit\/sign-out"/, url)
+  }
+  const open = await wiki.build(t)
+  for (const { url, body } of await documentsOf(open)) assert.doesNotMatch(body, /Sign in/, url)
+})
+
+test('a reader reads, finds no button to write below /edit/, and can sign out', async (t) => {
+  const app = await wiki.build(t, peopleOnly(t))
+  const cookie = await cookieOf(app, 'reader')
+  for (const { url, body } of (await documentsOf(app, cookie)).filter(({ url }) => url.startsWith('/edit/'))) {
+    assert.match(body, /data-role="reader">reader<\/a>/, url)
+    assert.doesNotMatch(body, /"\/edit\/(?!sign-)/, url)
+  }
+  const own = await get(app, '/edit/sign-in', { ...BROWSER, ...cookie })
+  assert.equal(own.statusCode, 200)
+  assert.match(own.body, /Your name in this wiki is <b dir="auto">reader<\/b>. You are a reader/)
+  assert.equal((await post(app, '/edit/sign-out', {}, cookie)).statusCode, 303)
+  assert.match((await get(app, '/edit/sign-in', { ...BROWSER, ...cookie })).body, /<h1>Sign in<\/h1>/)
+})
+
+test('a read-only wiki shows no way to write, and no sign-in', async (t) => {
+  const uri = wiki.freshUri()
+  await save(await wiki.build(t, { MONGODB_URI: uri }), 'a', 'one')
+  const app = await wiki.build(t, { MONGODB_URI: uri, ACCESS: 'read-only' })
+  const documents = (await documentsOf(app)).filter(({ url }) => !url.startsWith('/edit/'))
+  assert.ok(documents.length > 10)
+  for (const { url, body } of documents) assert.doesNotMatch(body, /"\/edit\//, url)
 })
 
 test('missing, malformed or unknown credentials get 401; sign-out still redirects', async (t) => {

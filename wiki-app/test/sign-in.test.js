@@ -34,7 +34,7 @@ test('an edit form redirects to sign-in and back to the same form; sign-out ends
   const cookie = { cookie: session.split(';', 1)[0] }
   assert.match(
     (await get(app, '/edit/text/a', { ...BROWSER, ...cookie })).body,
-    /Signed in as <b dir="auto">editor<\/b>/
+    /data-role="editor">editor<\/a><form method="post" action="\/edit\/sign-out"><button>Sign out</
   )
 
   const signedOut = await post(app, '/edit/sign-out', {}, cookie)
@@ -57,18 +57,43 @@ test('with an https PUBLIC_URL the cookies are Secure and have the prefix __Secu
   assert.equal(await isSignedIn(app, { cookie: `session=${String(headers['set-cookie']).split(/[=;]/)[1]}` }), false)
 })
 
-test('sign-in redirects only to edit forms of this wiki, otherwise to the home page', async (t) => {
+test('sign-in leads back to the page with the link, which says who is signed in and where to go on', async (t) => {
+  const app = await wiki.build(t, peopleOnly(t))
+  const from = (/** @type {string} */ referer) => ({ ...BROWSER, host: 'Wiki.example', referer })
+  for (const [referer, to] of [
+    ['https://wiki.example/wiki/a?x=1&y=2', '/wiki/a?x=1&amp;y=2'],
+    ['https://wiki.example/wiki/stevec', '/'],
+    ['https://evil.example/wiki/a', '/'],
+    ['https://wiki.example//evil.example/', '/'],
+    [`https://wiki.example/wiki/${'a'.repeat(5_000)}`, '/'],
+    ['nonsense', '/']
+  ]) {
+    const { body } = await get(app, '/edit/sign-in', from(referer))
+    assert.ok(body.includes(`name="to" value="${to}"`), referer)
+  }
+  const signedIn = await post(app, '/edit/sign-in', { name: 'reader', password: PASSWORD, to: '/wiki/a?x=1&y=2' })
+  assert.equal(signedIn.headers.location, '/edit/sign-in?to=%2Fwiki%2Fa%3Fx%3D1%26y%3D2')
+  const cookie = { cookie: String(signedIn.headers['set-cookie']).split(';', 1)[0] }
+  const { body, headers } = await get(app, String(signedIn.headers.location), { ...BROWSER, ...cookie })
+  assert.equal(headers['cache-control'], 'private, no-store')
+  assert.match(body, /<a class="primary" href="\/wiki\/a\?x=1&amp;y=2" data-onward>Go on</)
+  const visited = await get(app, '/edit/sign-in', { ...from('https://wiki.example/wiki/a'), ...cookie })
+  assert.match(visited.body, /href="\/wiki\/a">Go on</, 'who only looks there stays there')
+})
+
+test('sign-in redirects only within this wiki, and never to the counter', async (t) => {
   const app = await wiki.build(t, peopleOnly(t))
   const hostile = [
     'https://evil.example/edit/text/a', '//evil.example/edit/', '/\\evil.example/edit/', '\\\\evil.example',
-    '/edit/../wiki/stevec', '/edit/%2e%2e/wiki/stevec', '/edit/..//evil.example', '/edit', '/wiki/a', '',
+    '/edit/../wiki/stevec', '/edit/%2e%2e/wiki/stevec', '/wiki/stevec?x', '/edit/..//evil.example', '',
+    '/edit/..\\\\evil.example', '/\t/evil.example', '/edit/%2E%2e//evil.example', '/./\\evil.example',
     'javascript:alert(1)', ' /edit/text/a', '/edit/\r\nset-cookie: a=b', '/edit/sign-out', '/edit/sign-in',
     '/edit/sign-in?to=/edit/sign-in', 'edit/text/a', 'data:text/html,/edit/', '/edit/../edit/sign-out'
   ]
   for (const to of hostile) {
     const { headers, statusCode } = await post(app, '/edit/sign-in', { name: 'editor', password: PASSWORD, to })
     assert.equal(statusCode, 303, to)
-    assert.match(String(headers.location), /^\/$|^\/edit\/set-cookie:%20a=b$/, to)
+    assert.match(String(headers.location), /^\/edit\/sign-in\?to=%2F$|^\/edit\/set-cookie:%20a=b$/, to)
     const { body } = await get(app, `/edit/sign-in?${new URLSearchParams({ to })}`, BROWSER)
     assert.match(body, /name="to" value="(\/|\/edit\/set-cookie:%20a=b)"/, to)
   }
@@ -128,7 +153,8 @@ test('a client gets 429 after ten failed sign-ins, even concurrent ones; other c
   assert.equal(refused.statusCode, 429, 'even with the right password')
   assert.equal(refused.headers['set-cookie'], undefined)
   assert.ok(Number(refused.headers['retry-after']) > 0 && Number(refused.headers['retry-after']) <= 900)
-  assert.match(refused.body, /Try again in \d+ s/)
+  assert.match(refused.body, /role="alert">Signing in failed too often[^<]* Try again in 1[45] minutes\./)
+  assert.match(refused.body, /name="name" [^>]*value="editor"/, 'the form can be sent again')
   assert.equal((await guess('editor', PASSWORD, '192.0.2.2')).statusCode, 303)
 })
 

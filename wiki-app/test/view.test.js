@@ -52,6 +52,47 @@ test('a page has less than 3 kB around its content', async (t) => {
   assert.ok(rawPayload.length < 3_000, `${rawPayload.length} bytes`)
 })
 
+test('what can be done with a page stands beside its title, also above its history and an old revision', async (t) => {
+  const app = await wiki.build(t)
+  await save(app, 'a/b & c', 'first')
+  await save(app, 'a/b & c', 'text\n\n'.repeat(1_000))
+  const page = '/wiki/a/b%20&%20c'
+  const { body } = await get(app, page)
+  const [tools] = /<nav class="tools"[^]*?<\/nav>/.exec(body) ?? ['']
+  assert.ok(body.indexOf(tools) < body.indexOf('<article'), 'before the text')
+  assert.deepEqual([...tools.matchAll(/<a [^>]*>([^<]*)</g)].map(([, words]) => words), [
+    'Edit', 'History', 'Rename', 'Delete', 'Export as Markdown', 'What links here', 'Permanent link to revision 2'
+  ])
+  for (const [, url] of tools.matchAll(/href="([^"]*)"/g)) {
+    assert.equal((await get(app, url.replaceAll('&amp;', '&'), BROWSER)).statusCode, 200, url)
+  }
+  const [footer] = /<footer>[^]*<\/footer>/.exec(body) ?? ['']
+  assert.match(footer, /Last edited <time/)
+  assert.doesNotMatch(footer, /<a /)
+
+  const others = ['/history/a/b%20&%20c', '/difference/a/b%20&%20c?from=1&to=2']
+  for (const url of others) {
+    const other = (await get(app, url)).body
+    assert.match(other, /<a href="\/wiki\/a\/b%20&amp;%20c">Page<\/a>\n<a class="writes" href="\/edit\/text\//, url)
+    assert.match(other, />Export as Markdown</, url)
+  }
+  assert.match((await get(app, '/revision/a/b%20&%20c/1')).body, />Permanent link to revision 1</)
+
+  await app.inject({ method: 'DELETE', url: page })
+  assert.doesNotMatch((await get(app, others[0])).body, /class="tools"/, 'a deleted page has nothing to edit')
+})
+
+test('the same page has another entity tag where other people may write', async (t) => {
+  const uri = wiki.freshUri()
+  const open = await wiki.build(t, { MONGODB_URI: uri })
+  await save(open, 'a', 'text')
+  const { etag } = (await get(open, '/wiki/a')).headers
+  const closed = await wiki.build(t, { MONGODB_URI: uri, ACCESS: 'read-only' })
+  const answer = await get(closed, '/wiki/a', { 'if-none-match': String(etag) })
+  assert.equal(answer.statusCode, 200)
+  assert.notEqual(answer.headers.etag, etag)
+})
+
 test('HEAD has the headers of GET and no body', async (t) => {
   const app = await wiki.build(t)
   await save(app, 'a', 'text')
@@ -231,7 +272,7 @@ test('a missing page gets 404 with no-store, and in a browser a link to create i
 test('page names are escaped wherever HTML shows them', async (t) => {
   const app = await wiki.build(t)
   for (const name of [
-    '<script>alert(1)<', '"onmouseover="alert(1)', "'&amp;<b>", 'javascript:alert(1)', '$where', '{"$ne":1}',
+    '<script>alert(1)<', '"onmouseover="alert(1)', "'&amp;<u>", 'javascript:alert(1)', '$where', '{"$ne":1}',
     '__proto__', '%2e%2e', '<%= it %>', '$& $1'
   ]) {
     assert.equal((await save(app, name, 'text')).statusCode, 201, name)
@@ -245,11 +286,11 @@ test('page names are escaped wherever HTML shows them', async (t) => {
     for (const { body } of await Promise.all([
       get(app, url),
       get(app, editUrl(name)),
-      get(app, '/'),
+      get(app, '/pages'),
       get(app, viewUrl(`no ${name}`), BROWSER)
     ])) {
       assert.ok(body.includes(text), `${name} in ${body}`)
-      assert.doesNotMatch(body, /<script(?! type=)|<b>|"onmouseover|href="javascript/)
+      assert.doesNotMatch(body, /<script(?! type=)|<u>|"onmouseover|href="javascript/)
     }
   }
 })
