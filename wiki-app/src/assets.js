@@ -4,28 +4,50 @@ import { readFileSync } from 'node:fs'
 /** @import {FastifyPluginAsync} from 'fastify' */
 
 const DAY_S = 86_400
+const SCRIPT = 'text/javascript; charset=utf-8'
 
 /** @param {string[]} files  in assets/; several are joined under the name of the first @param {string} type */
-function asset (files, type) {
-  const bytes = Buffer.concat(files.map((file) => readFileSync(new URL(`assets/${file}`, import.meta.url))))
+const asset = (files, type) =>
+  hashed(files[0], type, Buffer.concat(files.map((file) => readFileSync(new URL(`assets/${file}`, import.meta.url)))))
+
+/** @param {string} file @param {string} type @param {Buffer} bytes */
+function hashed (file, type, bytes) {
   const hash = createHash('sha256').update(bytes).digest('hex').slice(0, 12)
-  return { url: `/assets/${files[0].replace('.', `.${hash}.`)}`, type, bytes }
+  return { url: `/assets/${file.replace('.', `.${hash}.`)}`, type, bytes }
+}
+
+/**
+ * A module and those that it imports: it names them by their URLs.
+ * @param {string} file  in assets/ @returns {ReturnType<typeof asset>[]} itself last; each once
+ */
+function modulesOf (file, known = /** @type {Map<string, ReturnType<typeof asset>>} */ (new Map())) {
+  const text = readFileSync(new URL(`assets/${file}`, import.meta.url), 'utf8')
+  const linked = text.replace(/^(import .*)'\.\/([\w-]+\.js)'$/gm, (_, start, imported) => {
+    modulesOf(imported, known)
+    return `${start}'${known.get(imported)?.url}'`
+  })
+  if (!known.has(file)) known.set(file, hashed(file, SCRIPT, Buffer.from(linked)))
+  return [...known.values()]
 }
 
 const style = asset(['style.css', 'markdown.css'], 'text/css; charset=utf-8')
 const icon = asset(['icon.svg'], 'image/svg+xml')
-const pageScript = asset(['page.js'], 'text/javascript; charset=utf-8')
-const editorScript = asset(['editor.js'], 'text/javascript; charset=utf-8')
+const pageScript = asset(['page.js', 'tasks.js'], SCRIPT)
+const authorScript = asset(['author.js'], SCRIPT)
+const apiScript = asset(['api.js'], SCRIPT)
+const editorModules = modulesOf('editor.js')
 
 export const STYLE_URL = style.url
 export const ICON_URL = icon.url
 export const PAGE_SCRIPT_URL = pageScript.url
-export const EDITOR_SCRIPT_URL = editorScript.url
+export const AUTHOR_SCRIPT_URL = authorScript.url
+export const API_SCRIPT_URL = apiScript.url
+export const EDITOR_SCRIPT_URL = editorModules[editorModules.length - 1].url
 
 /** URLs change with their content (RFC 8246). @type {FastifyPluginAsync} */
 export async function assetRoutes (app) {
   const config = { database: false }
-  for (const { url, type, bytes } of [style, icon, pageScript, editorScript]) {
+  for (const { url, type, bytes } of [style, icon, pageScript, authorScript, apiScript, ...editorModules]) {
     app.get(url, { config }, async (_request, reply) => {
       reply.header('cache-control', 'public, max-age=31536000, immutable').type(type)
       return bytes

@@ -1,6 +1,5 @@
 import createError from '@fastify/error'
 import swagger from '@fastify/swagger'
-import swaggerUi from '@fastify/swagger-ui'
 import fp from 'fastify-plugin'
 import { jsonParser } from '../http/content-parsers.js'
 import { sendRevalidated } from '../http/send-revalidated.js'
@@ -8,6 +7,7 @@ import { API_PREFIX } from '../views.js'
 import { readNumbers } from './address.js'
 import { JSON_TYPE } from './answers.js'
 import { archiveApi } from './archive-routes.js'
+import { documentationRoutes } from './documentation.js'
 import { fileApi } from './file-routes.js'
 import { searchApi } from './search-routes.js'
 import { historyApi } from './history-routes.js'
@@ -31,25 +31,22 @@ const OPENAPI = {
   info: {
     title: 'stevec',
     version: '1',
-    summary: 'The wiki for programs',
-    description: 'Everything that the wiki’s pages can do. ' +
+    summary: 'The API of this wiki',
+    description: 'A program can do here what people do in the browser. ' +
       'Lists come in parts: pass `next_cursor` as `cursor` until it is null. ' +
       'Errors are problem details (RFC 9457). ' +
-      'Single pages and lists have an ETag, so what you have is confirmed rather than sent again.'
+      'Single pages and lists have an ETag: with `If-None-Match`, the wiki answers 304 while nothing has changed.'
   },
   servers: [{ url: API_PREFIX }],
   components: { securitySchemes: SECURITY_SCHEMES },
   tags: [
-    { name: 'pages', description: 'Read and write single pages' },
-    { name: 'search', description: 'Find pages' },
-    { name: 'history', description: 'What was' },
-    { name: 'files', description: 'Pictures for pages' },
-    { name: 'archive', description: 'The whole wiki as one file' }
+    { name: 'pages', description: 'Single pages' },
+    { name: 'search', description: 'Lists and search' },
+    { name: 'history', description: 'History' },
+    { name: 'files', description: 'Pictures' },
+    { name: 'archive', description: 'Import and export' }
   ]
 }
-
-/** The documentation inserts one style (the hash), and its styles embed images. */
-const UI_POLICY = "default-src 'none'; script-src 'self'; style-src 'self' 'sha256-RL3ie0nH+Lzz2YNqQN83mnU0J1ot4QL7b99vMdIX99w='; img-src 'self' data:; connect-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
 
 /**
  * @typedef {Pick<Services, 'store' | 'history' | 'oldRevisions' | 'search' | 'importFiles' | 'importSlots' |
@@ -70,10 +67,10 @@ export async function apiRoutes (app, {
     done()
   })
   await app.register(swagger, { openapi: OPENAPI, refResolver: { buildLocalReference: ({ $id }) => String($id) } })
-  await app.register(swaggerUi, {
-    routePrefix: '/api',
-    staticCSP: UI_POLICY,
-    theme: { title: 'The wiki for programs' }
+  await app.register(documentationRoutes, {
+    document: () => app.swagger(),
+    documentUrl: API_PREFIX + DOCUMENT_PATH,
+    cacheControl: policy.listControl
   })
 
   await app.register(async (api) => {

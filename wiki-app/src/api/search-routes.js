@@ -25,14 +25,16 @@ const SCHEMAS = {
   pages: {
     tags,
     summary: 'List pages by title',
-    description: 'In alphabetical order. With `q` those that have it in their title, first those that begin with it.',
+    description: 'In alphabetical order, numbers by value. With `q` first those whose title begins with it, then those ' +
+      'where each of its words begins a word of the title, or that have it further in. Case and accents do not matter.',
     querystring: partQuery({ q: QUERY.title }),
     response: { 200: list('Pages', 'PageItem', [WRITING]), ...otherwise(304) }
   },
   search: {
     tags,
     summary: 'Search titles and texts',
-    description: `Pages with any of the words, the best match first, at most ${HITS_MAX}.`,
+    description: 'Pages with any of the words, the best match first, at most ' +
+      `${HITS_MAX}. Words are found whole, whatever their case and accents. Excerpts are plain text.`,
     querystring: partQuery({ q: QUERY.words }, ['q']),
     response: {
       200: list('Pages and where they have the words', 'Hit', [{
@@ -42,7 +44,7 @@ const SCHEMAS = {
           { text: 'plain', hit: true },
           { text: ' ', hit: false },
           { text: 'words', hit: true },
-          { text: '.\n', hit: false }
+          { text: '.', hit: false }
         ]
       }]),
       ...otherwise(304)
