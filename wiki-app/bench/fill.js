@@ -1,5 +1,6 @@
 import mongoose from 'mongoose'
 import { defineModels } from '../src/pages/model.js'
+import { keysOf } from '../src/pages/search-key.js'
 import { hashOf } from '../src/http/hash.js'
 import { RENDERER_VERSION } from '../src/markdown/version.js'
 
@@ -67,7 +68,7 @@ function page (number, pages, revisions, renderer) {
   const at = new Date(START + number * 1_000)
   return {
     _id: name,
-    title_key: name,
+    ...keysOf(name),
     revision: revisions,
     content,
     content_bytes: Buffer.byteLength(content),

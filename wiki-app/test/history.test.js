@@ -37,7 +37,7 @@ test('every revision is kept with its author and summary, at an immutable URL', 
   }
   for (const url of [
     '/revision/a/0', '/revision/a/-1', '/revision/a/1e3', '/revision/a/x',
-    '/difference/a', '/difference/a?from=1', '/difference/a?from=$ne&to=1', '/history/a?before=x'
+    '/difference/a?from=$ne&to=1', '/difference/a?from=1&from=2', '/difference/a?to=0', '/history/a?before=x'
   ]) {
     assert.equal((await get(app, url)).statusCode, 400, url)
   }
@@ -61,6 +61,35 @@ test('any two revisions can be compared; long unchanged parts are left out', asy
   assert.doesNotMatch(body, /line 10</)
   assert.match((await get(app, '/difference/a?from=2&to=2')).body, /The texts are the same/)
   assert.match((await get(app, '/difference/a?from=3&to=1')).body, /<del>all new<\/del>/)
+})
+
+test('the history has a form to compare any two revisions, and a comparison without numbers shows the newest change', async (t) => {
+  const app = await wiki.build(t)
+  await save(app, 'a', 'one')
+  assert.doesNotMatch((await get(app, '/history/a')).body, /<select/)
+  const leadsTo = async (/** @type {string} */ url) => (await get(app, url)).headers.location
+  assert.equal(await leadsTo('/difference/a'), '/history/a', 'one revision has nothing to be compared with')
+  for (let number = 2; number <= 60; number++) await save(app, 'a', `text ${number}`)
+
+  const { body } = await get(app, '/history/a')
+  const [, form] = /<form class="actions compare" action="\/difference\/a">([^]*?)<\/form>/.exec(body) ?? []
+  const chosen = [...form.matchAll(/<select name="(\w+)">[^]*?<option value="(\d+)" selected>/g)]
+  assert.deepEqual(chosen.map(([, name, value]) => [name, value]), [['from', '59'], ['to', '60']])
+  const offered = (/** @type {string} */ html) => [...html.matchAll(/<option value="(\d+)"/g)].length / 2
+  assert.equal(offered(form), 50)
+  const older = (await get(app, '/history/a?before=11')).body
+  assert.equal(offered(older), 11)
+  assert.match(older, /<option value="60">60, the newest<\/option>/)
+
+  assert.equal(await leadsTo('/difference/a'), '/difference/a?from=59&to=60')
+  assert.equal(await leadsTo('/difference/a?from=3'), '/difference/a?from=3&to=60')
+  assert.equal(await leadsTo('/difference/a?from=&to=7'), '/difference/a?from=6&to=7')
+  assert.equal((await get(app, '/difference/none')).statusCode, 404)
+  const bad = await get(app, '/difference/a?from=new&to=old', BROWSER)
+  assert.equal(bad.statusCode, 400)
+  assert.match(bad.body, /numbers of two revisions, such as \?from=1&amp;to=2[^]*href="\/history\/a"/)
+  await app.inject({ method: 'POST', url: '/edit/rename/a', payload: { to: 'b' } })
+  assert.equal(await leadsTo('/difference/a'), '/difference/b')
 })
 
 test('two texts that have nothing in common are compared in bounded time', async (t) => {
@@ -109,7 +138,7 @@ test('an old revision can be restored, also of a deleted page, without removing 
 
 test('changes are listed newest first, for the whole wiki or one author, and as an Atom feed', async (t) => {
   const app = await wiki.build(t)
-  assert.match((await get(app, '/changes')).body, /There are none/)
+  assert.match((await get(app, '/changes')).body, /There are no changes yet/)
   assert.match((await get(app, '/changes.atom')).body, /<updated>1970-01-01T00:00:00\.000Z<\/updated>/)
   for (let index = 1; index <= 60; index++) {
     await submit(app, `page ${index}`, { content: 'text', author: index % 2 ? 'Ana' : 'B & <b>', summary: `change ${index}` })
@@ -138,6 +167,40 @@ test('changes are listed newest first, for the whole wiki or one author, and as 
   for (const query of ['before[$gt]=1', 'author[$ne]=x']) {
     assert.equal((await get(app, `/changes?${query}`)).headers.location, '/changes')
   }
+})
+
+test('documents name the feed; its links are absolute, its ids stay, and it says what changed', async (t) => {
+  const app = await wiki.build(t)
+  await submit(app, 'a', { content: 'one', author: 'Ana', summary: 'First words' })
+  await save(app, 'a', 'one and more')
+  await save(app, 'a', 'one')
+  await app.inject({ method: 'DELETE', url: '/wiki/a' })
+  const links = (/** @type {string} */ body) =>
+    [...body.matchAll(/<link rel="(?:self|alternate)"[^>]* href="([^"]*)"/g)].map(([, url]) => url)
+  assert.deepEqual(links((await get(app, '/pages')).body), ['/changes.atom'])
+  assert.deepEqual(links((await get(app, '/changes?author=Ana')).body), ['/changes.atom?author=Ana'])
+
+  const feedOf = async (/** @type {typeof app} */ from, url = '/changes.atom', host = 'wiki.example:8080') =>
+    (await get(from, url, { host })).body
+  const feed = await feedOf(app)
+  assert.deepEqual(links(feed), [
+    'changes.atom', 'changes', 'difference/a?from=3&amp;to=4', 'difference/a?from=2&amp;to=3',
+    'difference/a?from=1&amp;to=2', 'revision/a/1'
+  ].map((path) => `http://wiki.example:8080/${path}`))
+  assert.deepEqual([...feed.matchAll(/<summary>([^<]*)</g)].map(([, said]) => said), [
+    'The page was deleted.', 'Now 3 bytes, 9 bytes less than before.', 'Now 12 bytes, 9 bytes more than before.',
+    'First words. A new page of 3 bytes.'
+  ])
+  const ids = (/** @type {string} */ body) => [...body.matchAll(/<id>([^<]*)</g)].map(([, id]) => id)
+  assert.equal(new Set(ids(feed)).size, 5)
+  const hers = await feedOf(app, '/changes.atom?author=Ana')
+  assert.notEqual(ids(hers)[0], ids(feed)[0])
+  assert.equal(ids(hers)[1], ids(feed)[4])
+
+  assert.match(await feedOf(app, '/changes.atom', 'a"><b>'), /<link rel="self" type="[^"]*" href="\/changes\.atom"/)
+  const named = await wiki.build(t, { PUBLIC_URL: 'https://wiki.example/' })
+  assert.match(await feedOf(named), /<link rel="self" type="[^"]*" href="https:\/\/wiki\.example\/changes\.atom"/)
+  assert.equal((await get(app, '/changes.atom?before=5f0000000000000000000000')).headers.location, '/changes.atom')
 })
 
 test('the feed is well-formed whatever names, tags, authors and summaries contain', async (t) => {

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { counted } from '../readable.js'
 
 /** @import {FastifyBaseLogger} from 'fastify' */
 /** @import {Collection, Db} from 'mongodb' */
@@ -59,7 +60,7 @@ async function applyOnce (records, lease, { number, name, run }, log) {
     const documents = await run()
     const record = { name, documents, applied_at: new Date() }
     await records.updateOne({ _id: number }, { $setOnInsert: record }, { upsert: true })
-    if (documents > 0) log.warn(`migration ${number} (${name}) has changed ${documents} documents`)
+    if (documents > 0) log.warn(`migration ${number} (${name}) has changed ${counted(documents, 'document')}`)
   } finally {
     await lease.release()
   }
