@@ -4,6 +4,7 @@ import { AxeBuilder } from '@axe-core/playwright'
 import { chromium } from 'playwright-core'
 import { requireTool } from '@stevec/harness/tools/locate'
 import { submit, useWiki } from '../helper.js'
+import { PASSWORD } from '../people.js'
 
 /** @typedef {import('playwright-core').Page} Page */
 /** @typedef {import('node:test').TestContext} TestContext */
@@ -65,6 +66,20 @@ export function useBrowser () {
 export async function write (app, name, content, fields = {}) {
   const { statusCode } = await submit(app, name, { content, ...fields })
   assert.equal(statusCode, 303)
+}
+
+/**
+ * Signs in to a wiki with ACCESS=users.
+ * @param {Page} page
+ * @param {string} name
+ */
+export async function signIn (page, name) {
+  await page.goto('/edit/sign-in')
+  await page.getByLabel('Your name in this wiki').fill(name)
+  await page.getByLabel('Your password').fill(PASSWORD)
+  await page.getByRole('main').getByRole('button', { name: 'Sign in' }).click()
+  await page.waitForURL('/')
+  await page.locator('header').getByRole('link', { name }).waitFor()
 }
 
 /**

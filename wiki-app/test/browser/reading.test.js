@@ -25,7 +25,8 @@ for (const [where, options, dark] of /** @type {const} */ ([
       payload: png(300, 200)
     })
     for (const url of [
-      '/', '/wiki/Home', '/wiki/Home/below', '/wiki/none', '/edit/text/Home', '/edit/new', '/history/Home',
+      '/', '/pages', '/pages?under=Home', '/wiki/Home', '/wiki/Home/below', '/wiki/home', '/wiki/none',
+      '/edit/text/Home', '/edit/new', '/edit/rename/Home', '/edit/delete/Home', '/history/Home',
       '/difference/Home?from=1&to=2', '/revision/Home/1', '/changes', '/search?q=text', '/tags', '/tags/one',
       '/wanted', '/orphaned', '/links/Home', '/files'
     ]) {
@@ -39,14 +40,18 @@ for (const [where, options, dark] of /** @type {const} */ ([
     await look('preview')
 
     await write(app, 'Home', 'changed')
+    await page.getByLabel('Text, in').fill('changed otherwise')
     await page.getByRole('button', { name: 'Save' }).click()
     await page.getByText('Someone saved revision 3').waitFor()
     await look('merge')
 
     page.on('dialog', (dialog) => dialog.accept().catch(() => {}))
     await page.goto('/wiki/Home')
+    await page.getByText('More', { exact: true }).click()
+    await page.getByRole('link', { name: 'Rename' }).waitFor()
+    await look('the menu')
     await page.getByRole('button', { name: 'Keys' }).click()
-    await page.getByRole('dialog').waitFor()
+    await page.getByText('Ctrl+S').waitFor()
     await look('keys')
   })
 }
@@ -125,4 +130,34 @@ test('a button copies the code of a block', async (t) => {
   await page.getByRole('button', { name: 'Copy' }).click()
   await page.getByRole('button', { name: 'Copied' }).waitFor()
   assert.equal(await page.evaluate(() => navigator.clipboard.readText()), 'let a = "<b>"\n')
+  const widths = await page.evaluate(() => ['article', 'pre'].map((name) => document.querySelector(name)?.clientWidth))
+  assert.equal(widths[0], widths[1], 'and does not narrow it')
+})
+
+test('after a save the address has no query, and a reload does not repeat the notice', async (t) => {
+  const { page } = await browser.open(t)
+  await page.goto('/edit/text/a')
+  await page.getByLabel('Text, in').fill('text')
+  await page.getByRole('button', { name: 'Save' }).click()
+  await page.getByText('Saved as revision 1').waitFor()
+  await page.waitForURL((url) => url.pathname === '/wiki/a' && url.search === '')
+  await page.reload()
+  await page.locator('article', { hasText: 'text' }).waitFor()
+  assert.equal(await page.getByText('Saved as revision').count(), 0)
+})
+
+test('the menu closes with Escape and with a click elsewhere', async (t) => {
+  const { app, page } = await browser.open(t)
+  await write(app, 'a', 'text')
+  await page.goto('/wiki/a')
+  const [more, rename] = [page.getByText('More', { exact: true }), page.getByRole('link', { name: 'Rename' })]
+  await more.click()
+  await rename.waitFor()
+  await page.keyboard.press('Escape')
+  await rename.waitFor({ state: 'hidden' })
+  assert.equal(await page.evaluate(() => document.activeElement?.textContent), 'More', 'the focus stays')
+  await more.click()
+  await rename.waitFor()
+  await page.locator('article').click()
+  await rename.waitFor({ state: 'hidden' })
 })

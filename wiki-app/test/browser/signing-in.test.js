@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { save } from '../helper.js'
+import { bearer, PASSWORD, peopleOnly } from '../people.js'
+import { assertAccessible, signIn, useBrowser } from './helper.js'
+
+const browser = useBrowser()
+
+/** What leads to writing. */
+const WRITING = '[href^="/edit/"]:not([href="/edit/sign-in"]), [action^="/edit/"]:not([action="/edit/sign-out"])'
+
+test('who signs in comes back to the page, and is named on all pages and tabs until signing out', async (t) => {
+  const { app, page } = await browser.open(t, {}, peopleOnly(t))
+  await save(app, 'a', 'text', bearer('editor'))
+  await page.goto('/wiki/a')
+  await page.getByRole('link', { name: 'Sign in' }).click()
+  await assertAccessible(page, 'sign-in', { dark: true })
+  await page.getByLabel('Your name in this wiki').fill('editor')
+  await page.getByLabel('Your password').fill(PASSWORD)
+  await page.getByRole('main').getByRole('button', { name: 'Sign in' }).click()
+  await page.waitForURL('/wiki/a')
+
+  const header = page.locator('header')
+  await header.getByRole('link', { name: 'editor' }).waitFor()
+  const other = await page.context().newPage()
+  await other.goto('/changes')
+  await other.locator('header').getByRole('link', { name: 'editor' }).waitFor()
+  await header.getByRole('button', { name: 'Sign out' }).click()
+  await header.getByRole('link', { name: 'Sign in' }).waitFor()
+  await other.locator('header').getByRole('link', { name: 'Sign in' }).waitFor()
+  await page.goto('/edit/text/a')
+  assert.equal(new URL(page.url()).pathname, '/edit/sign-in')
+})
+
+test('a wrong password is an error, not in the box of success, and the name stays in the form', async (t) => {
+  const { page } = await browser.open(t, {}, peopleOnly(t))
+  await page.goto('/edit/sign-in')
+  await page.getByLabel('Your name in this wiki').fill('editor')
+  await page.getByLabel('Your password').fill('wrong')
+  await page.getByRole('main').getByRole('button', { name: 'Sign in' }).click()
+  const alert = page.getByRole('alert')
+  assert.match(await alert.innerText(), /do not go together/)
+  const border = await alert.evaluate((element) => getComputedStyle(element).borderTopColor)
+  // A status is what a save is told in.
+  const [good, bad] = await alert.evaluate((element) => ['status', 'alert'].map((role) => {
+    element.role = role
+    return getComputedStyle(element).backgroundColor
+  }))
+  assert.notEqual(good, bad)
+  assert.match(border, /^rgb\(179, 38, 30\)$/, 'red')
+  await assertAccessible(page, 'wrong password', { dark: true })
+  assert.equal(await page.getByLabel('Your name in this wiki').inputValue(), 'editor')
+})
+
+test('a reader sees nothing that leads to writing, and what the browser remembers grants nothing', async (t) => {
+  const { app, page } = await browser.open(t, {}, peopleOnly(t))
+  await save(app, 'a', 'text', bearer('editor'))
+  await save(app, 'a', 'more', bearer('editor'))
+  await signIn(page, 'reader')
+  await assertAccessible(page, 'signed in', { dark: true })
+  for (const url of ['/', '/pages', '/wiki/a', '/history/a', '/wiki/none', '/files', '/search?q=text']) {
+    await page.goto(url)
+    await page.locator('header').getByRole('link', { name: 'reader' }).waitFor()
+    const visible = await page.locator(WRITING).evaluateAll((elements) => elements
+      .filter((element) => element.checkVisibility())
+      .map((element) => element.outerHTML))
+    assert.deepEqual(visible, [], url)
+  }
+  await page.goto('/wiki/a')
+  await page.keyboard.press('e')
+  await page.keyboard.press('h')
+  await page.waitForURL('/history/a')
+
+  await page.evaluate(() => { localStorage.person = JSON.stringify({ name: '<b>x</b>', role: 'admin' }) })
+  await page.goto('/wiki/a')
+  await page.locator('header').getByRole('link', { name: '<b>x</b>' }).waitFor()
+  await page.getByRole('link', { name: 'Edit this page' }).click()
+  await page.getByText('You are “reader”, with the role reader').waitFor()
+  await page.locator('header').getByRole('link', { name: 'reader' }).waitFor()
+})
+
+test('without JavaScript, too, a reader finds out who is signed in, and signs out', async (t) => {
+  const { app, page } = await browser.open(t, { javaScriptEnabled: false }, peopleOnly(t))
+  await save(app, 'a', 'text', bearer('editor'))
+  await page.goto('/wiki/a')
+  await page.getByRole('link', { name: 'Sign in' }).click()
+  await page.getByLabel('Your name in this wiki').fill('reader')
+  await page.getByLabel('Your password').fill(PASSWORD)
+  await page.getByRole('main').getByRole('button', { name: 'Sign in' }).click()
+  await page.getByText('Your name in this wiki is reader').waitFor()
+  await page.getByRole('link', { name: 'Go on' }).click()
+  await page.waitForURL('/wiki/a')
+  await page.getByRole('link', { name: 'Sign in' }).click()
+  await page.getByRole('main').getByRole('button', { name: 'Sign out' }).click()
+  await page.waitForURL('/')
+  await page.goto('/edit/sign-in')
+  await page.getByLabel('Your password').waitFor()
+})
