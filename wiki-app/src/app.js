@@ -8,6 +8,7 @@ import { archiveOf } from './archive/export.js'
 import { importRoutes } from './archive/routes.js'
 import { assetRoutes } from './assets.js'
 import { counterRoute, createCounter } from './counter.js'
+import { pictureRoutes } from './files/picture-routes.js'
 import { fileRoutes } from './files/routes.js'
 import { createConcurrencyLimits } from './http/concurrency-limits.js'
 import { contentParsers } from './http/content-parsers.js'
@@ -158,6 +159,7 @@ async function registerRoutes (app, { config, services, counter, fastPath, obser
   })
   await app.register(importRoutes, { importFiles: services.importFiles, importSlots: services.importSlots })
   await app.register(fileRoutes, { files, maxBytes: config.UPLOAD_MAX_BYTES, policy })
+  await app.register(pictureRoutes, { files, search })
   await app.register(authorRevertRoutes, { authorRevert: services.authorRevert })
   if (users && sessions) await app.register(signInRoutes, { users, sessions, clientKey, secure })
 }

@@ -57,7 +57,9 @@ export function createServices (config, log, parts) {
   const pages = createPageStore({ models, renderer, outbox: purges, readsAtOnce: config.PAGE_READS_AT_ONCE, log })
   const store = metrics ? metrics.counted(pages) : pages
   const history = createHistory(models)
-  const files = createFileStore({ models: defineFileModels(database.connection), maxBytes: config.UPLOAD_MAX_BYTES })
+  const files = createFileStore({
+    models: defineFileModels(database.connection), maxBytes: config.UPLOAD_MAX_BYTES, outbox: purges
+  })
   return {
     users,
     sessions: users && whileAvailable(createSessions(database.connection, users), database),

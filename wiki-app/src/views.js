@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { setImmediate } from 'node:timers/promises'
 import { Eta } from 'eta'
 import { mayWrite } from './access/roles.js'
-import { EDITOR_SCRIPT_URL, ICON_URL, PAGE_SCRIPT_URL, STYLE_URL } from './assets.js'
+import { AUTHOR_SCRIPT_URL, EDITOR_SCRIPT_URL, ICON_URL, PAGE_SCRIPT_URL, STYLE_URL } from './assets.js'
 
 /** @import {Person} from './access/access.js' */
 /** @import {AccessMode} from './access/roles.js' */
@@ -18,8 +18,8 @@ for (const file of readdirSync(DIRECTORY)) {
 /**
  * @typedef {'page' | 'edit' | 'preview' | 'files' | 'merge' | 'new' | 'list' | 'search' | 'tags' | 'history' |
  *   'changes' | 'compare' | 'feed' | 'past' | 'error' | 'home' | 'missing' | 'sign-in' | 'signed-in' | 'rename' |
- *   'delete' | 'revert' | 'resend' | 'delete-picture' | 'revert-author' | 'reverted-author' |
- *   'import' | 'imported' | 'import-report'} View
+ *   'delete' | 'revert' | 'resend' | 'picture' | 'revert-author' | 'reverted-author' |
+ *   'import' | 'imported' | 'import-report' | 'api'} View
  */
 
 /**
@@ -27,11 +27,11 @@ for (const file of readdirSync(DIRECTORY)) {
  * @typedef {{mode: AccessMode, person: Person | null}} Reader  `person`: known below /edit/ alone
  */
 
-/** @type {Reader} */
-const ANYBODY = { mode: 'open', person: null }
-
-/** Templates escape `data`, except what is named `…Html`. @param {View} view @param {object} data */
-export const renderView = (view, data, { mode, person } = ANYBODY) => eta.render(`@${view}`, {
+/**
+ * Templates escape `data`, except what is named `…Html`.
+ * @param {View} view @param {object} data @param {Reader} reader
+ */
+export const renderView = (view, data, { mode, person }) => eta.render(`@${view}`, {
   ...data,
   mode,
   person,
@@ -39,6 +39,7 @@ export const renderView = (view, data, { mode, person } = ANYBODY) => eta.render
   styleUrl: STYLE_URL,
   iconUrl: ICON_URL,
   pageScriptUrl: PAGE_SCRIPT_URL,
+  authorScriptUrl: AUTHOR_SCRIPT_URL,
   editorScriptUrl: EDITOR_SCRIPT_URL
 })
 

@@ -24,7 +24,9 @@ const DEMANDS = {
   'GET /assets/style.css': 'anyone',
   'GET /assets/icon.svg': 'anyone',
   'GET /assets/page.js': 'anyone',
-  'GET /assets/editor.js': 'anyone',
+  'GET /assets/author.js': 'anyone',
+  ...Object.fromEntries(['', '-draft', '-form', '-links', '-pictures', '-preview', '-toolbar'].map((part) =>
+    [`GET /assets/editor${part}.js`, 'anyone'])),
   'GET /files': 'anyone',
   'GET /files/:file': 'anyone',
   'GET /wiki/stevec': 'anyone',
@@ -47,7 +49,11 @@ const DEMANDS = {
   'POST /edit/upload': 'editor',
   'POST /edit/delete/*': 'editor',
   'POST /edit/rename/*': 'editor',
+  'GET /edit/revert/*': 'editor',
   'POST /edit/revert/*': 'editor',
+  'GET /edit/picture/:file': 'editor',
+  'POST /edit/picture/:file': 'editor',
+  'POST /edit/delete-picture/:file': 'editor',
   'GET /edit/revert-author': 'admin',
   'POST /edit/revert-author': 'admin',
   'GET /api': 'anyone',
@@ -64,6 +70,8 @@ const DEMANDS = {
   'POST /api/v1/preview': 'editor',
   'POST /api/v1/import': 'editor',
   'POST /api/v1/files': 'editor',
+  'PATCH /api/v1/files/:file': 'editor',
+  'DELETE /api/v1/files/:file': 'editor',
   'GET /edit/sign-in': 'anyone',
   'POST /edit/sign-in': 'anyone',
   'POST /edit/sign-out': 'anyone'
@@ -196,13 +204,33 @@ test('with sign-in, a change’s author is the signed-in user, whatever author t
   )
 })
 
-test('a form sent without sign-in gets 401 with instructions to sign in and send it again', async (t) => {
-  const app = await wiki.build(t, peopleOnly(t))
-  const answer = await post(app, '/edit/text/a', { content: 'long work' })
+test('a form sent without sign-in gets 401 and itself, to be sent again after signing in', async (t) => {
+  const app = await wiki.build(t, { ...peopleOnly(t), PAGE_MAX_BYTES: '1000' })
+  const sent = { content: '\n</textarea><b>long & "work"', tags: 'a, b', summary: '"><script>', base_revision: '0' }
+  const answer = await post(app, '/edit/text/a%20b?x="><b>', sent)
   assert.equal(answer.statusCode, 401)
+  assert.equal(answer.headers['cache-control'], 'private, no-store')
   assert.match(String(answer.headers['www-authenticate']), /^Bearer /)
   assert.match(answer.body, /sign in on another tab, come back to this one, and send it again/)
   assert.match(answer.body, /<a class="primary" href="\/edit\/sign-in" target="_blank">/)
+  assert.match(answer.body, /<form method="post" action="\/edit\/text\/a%20b\?x=%22%3E%3Cb%3E">/)
+  assert.match(answer.body, /<textarea [^>]*readonly>\n\n&lt;\/textarea&gt;&lt;b&gt;long &amp; &quot;work&quot;<\/textarea>/)
+  for (const [name, value] of [['tags', 'a, b'], ['summary', '&quot;&gt;&lt;script&gt;'], ['base_revision', '0']]) {
+    assert.ok(answer.body.includes(`<input type="hidden" name="${name}" value="${value}">`), name)
+  }
+  assert.equal((await get(app, '/wiki/a%20b')).statusCode, 404, 'nothing is saved')
+  const again = await post(app, '/edit/text/a%20b', sent, await cookieOf(app, 'editor'))
+  assert.equal(again.headers.location, '/wiki/a%20b?saved=1')
+  assert.equal((await get(app, '/api/v1/pages/a%20b')).json().content, sent.content)
+
+  assert.equal((await post(app, '/edit/text/a', { content: 'x'.repeat(3_001) })).statusCode, 413, 'as long as a save')
+  const renaming = await post(app, '/edit/rename/a', { to: 'b', base_revision: '1' })
+  assert.equal(renaming.statusCode, 401)
+  assert.match(renaming.body, /<input type="hidden" name="to" value="b">/)
+  assert.doesNotMatch(renaming.body, /<textarea/)
+  const foreign = await post(app, '/edit/text/a', sent, { 'sec-fetch-site': 'cross-site' })
+  assert.equal(foreign.statusCode, 403)
+  assert.doesNotMatch(foreign.body, /long/, 'another site cannot put its text here')
 })
 
 test('a read-only wiki refuses every change and every edit form with 403 and the reason', async (t) => {

@@ -6,7 +6,10 @@ import { bearer, peopleOnly } from './people.js'
 const wiki = useWiki()
 
 /** These routes need no body: their URLs say everything. */
-const NEED_NO_BODY = ['DELETE /wiki/*', 'POST /edit/delete/*', 'POST /edit/sign-out', 'DELETE /api/v1/pages/:name']
+const NEED_NO_BODY = [
+  'DELETE /wiki/*', 'POST /edit/delete/*', 'POST /edit/sign-out', 'DELETE /api/v1/pages/:name',
+  'POST /edit/delete-picture/:file', 'DELETE /api/v1/files/:file'
+]
 const JSON_TYPE = 'application/json'
 const FORM = 'application/x-www-form-urlencoded'
 

@@ -39,6 +39,19 @@ function submitForm (app, fields, headers = {}) {
   return app.inject({ method: 'POST', url: '/edit/upload', headers, payload: form })
 }
 
+/**
+ * Submits a form of a picture's page.
+ * @param {import('fastify').FastifyInstance} app
+ * @param {string} url
+ * @param {Record<string, string>} fields
+ */
+const submitTo = (app, url, fields) => app.inject({
+  method: 'POST',
+  url,
+  headers: { 'content-type': 'application/x-www-form-urlencoded' },
+  payload: new URLSearchParams(fields).toString()
+})
+
 /** @param {Buffer} data */
 const chunked = (data) => Buffer.concat([Buffer.from(`${data.length.toString(16)}\r\n`), data, Buffer.from('\r\n')])
 
@@ -266,7 +279,7 @@ test('an upload gets a URL derived from its content and is served unchanged, as 
     assert.equal(answer.headers['cache-control'], 'private, no-store')
     const { width, height, created_at: createdAt, ...rest } = answer.json()
     assert.ok(width > 0 && height > 0 && Date.now() - Date.parse(createdAt) < 60_000)
-    assert.deepEqual(rest, { url, markdown: `![](${url})`, type, size_bytes: bytes.length, author: '' })
+    assert.deepEqual(rest, { url, alt: '', markdown: `![](${url})`, type, size_bytes: bytes.length, author: '' })
 
     const read = await get(app, url)
     assert.equal(read.statusCode, 200)
@@ -353,6 +366,69 @@ test('a submitted upload form gets a page with the Markdown to insert, or JSON o
   assert.equal(program.json().created, false)
 })
 
+test('a picture can be named when it is uploaded and later; its line says what it shows', async (t) => {
+  const app = await wiki.build(t)
+  const form = await submitForm(app, [['author', 'Ana'], ['alt', ' A *cat* [grey] & <b> '], ['file', png()]], BROWSER)
+  assert.equal(form.statusCode, 201, form.body)
+  const { url, alt, markdown } = (await get(app, '/api/v1/files')).json().items[0]
+  assert.equal(alt, 'A *cat* [grey] & <b>')
+  assert.equal(markdown, `![A \\*cat\\* \\[grey\\] \\& \\<b>](${url})`)
+  await save(app, 'a', markdown)
+  assert.match((await get(app, '/wiki/a')).body, /alt="A \*cat\* \[grey\] &amp; &lt;b&gt;"/, 'as it was given')
+  assert.match((await get(app, '/files')).body, /alt="A \*cat\* \[grey\] &amp; &lt;b&gt;"/)
+
+  assert.equal((await submitForm(app, [['alt', 'other'], ['file', png()]])).json().alt, alt, 'the first name stays')
+  const page = `/edit/picture${url.slice('/files'.length)}`
+  assert.match((await get(app, page)).body, /name="alt" maxlength="200" value="A \*cat\* \[grey\] &amp; &lt;b&gt;"/)
+  const named = await submitTo(app, page, { alt: 'Mačka' })
+  assert.equal(named.headers.location, '/files')
+  assert.match((await get(app, '/files')).body, /alt="Mačka"/)
+  assert.equal((await submitTo(app, page, { alt: 'a\nb' })).statusCode, 400)
+  assert.equal((await submitTo(app, page, { alt: 'a\u202eb' })).statusCode, 400)
+  assert.equal((await submitTo(app, page, { alt: '' })).statusCode, 303, 'a name can be taken away')
+  assert.equal((await get(app, '/api/v1/files')).json().items[0].markdown, `![](${url})`)
+  await submitForm(app, [['alt', 'other'], ['file', png()]])
+  assert.equal((await get(app, '/api/v1/files')).json().items[0].alt, 'other', 'what has no name gets the next one')
+})
+
+test('a picture can be deleted: the pages that show it are named before, its address says so afterwards', async (t) => {
+  /** @type {string[]} */
+  const purged = []
+  const app = await wiki.build(t, {}, {
+    purge: async (stale) => { purged.push(...stale.everything ? ['everything'] : stale.urls) }
+  })
+  const { url, markdown } = (await post(app, largePng(2_500_000))).json()
+  const other = (await post(app, png(2))).json()
+  await save(app, 'Shows it', `text ${markdown} text`)
+  await save(app, 'Shows the other', other.markdown)
+  await save(app, 'Showed it', markdown)
+  await app.inject({ method: 'DELETE', url: '/wiki/Showed%20it' })
+
+  const file = url.slice('/files'.length)
+  const asked = await get(app, `/edit/picture${file}`, BROWSER)
+  assert.equal(asked.headers['cache-control'], 'private, no-store')
+  const [, named] = asked.body.split('Pages that show it')
+  assert.deepEqual([...named.matchAll(/href="\/wiki\/([^"]+)"/g)].map(([, name]) => name), ['Shows%20it'])
+  assert.equal((await submitTo(app, `/edit/delete-picture${file.replace('.png', '.gif')}`, {})).statusCode, 404)
+  assert.equal((await get(app, url)).statusCode, 200)
+
+  assert.equal((await submitTo(app, `/edit/delete-picture${file}`, {})).headers.location, '/files')
+  const gone = await get(app, url)
+  assert.equal(gone.statusCode, 404)
+  assert.equal(gone.headers['cache-control'], 'no-store')
+  assert.match(gone.json().detail, /^The picture at this address was deleted on \d{4}-\d\d-\d\d \d\d:\d\d UTC\.$/)
+  assert.match((await get(app, url.replace('.png', '.gif'))).json().detail, /There is no such file/)
+  assert.ok(await waitUntil(() => purged.includes(url), WAIT_MAX_MS), 'caches forget it')
+  assert.equal((await submitTo(app, `/edit/delete-picture${file}`, {})).statusCode, 404)
+  assert.deepEqual(await counts(), [1, 1], 'only the other picture is left')
+  assert.equal((await get(app, other.url)).statusCode, 200)
+
+  assert.equal((await post(app, largePng(2_500_000))).statusCode, 201, 'the same content can be uploaded again')
+  assert.equal((await get(app, url)).statusCode, 200)
+  assert.equal((await app.inject({ method: 'DELETE', url: `/api/v1${url}` })).statusCode, 204)
+  assert.equal((await get(app, url)).statusCode, 404)
+})
+
 test('an invalid upload form gets a 4xx and stores nothing', async (t) => {
   const app = await wiki.build(t)
   const raw = (/** @type {string} */ payload, type = 'multipart/form-data; boundary=x') =>
@@ -363,6 +439,8 @@ test('an invalid upload form gets a 4xx and stores nothing', async (t) => {
     await submitForm(app, [['other', png()]]),
     await submitForm(app, [['author', 'a'.repeat(81)], ['file', png()]]),
     await submitForm(app, [['author', 'a\nb'], ['file', png()]]),
+    await submitForm(app, [['alt', 'a'.repeat(201)], ['file', png()]]),
+    await submitForm(app, [['alt', 'a\u202eb'], ['file', png()]]),
     await submitForm(app, [['file', Buffer.alloc(0)]]),
     await raw('--x\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n\x89PNG'),
     await raw('nonsense'),

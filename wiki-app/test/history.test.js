@@ -116,12 +116,23 @@ test('an old revision can be restored, also of a deleted page, without removing 
     payload: new URLSearchParams(fields).toString()
   })
 
+  const form = (await get(app, '/edit/revert/a?revision=1', BROWSER)).body
+  assert.match(form, /<del>vandalism<\/del>[^]*<ins>good<\/ins>/, 'what would change')
+  assert.match(form, /name="revision" value="1">\n<input type="hidden" name="base_revision" value="2">/)
+  assert.match(form, /name="summary"[^>]*value="Back to revision 1"/)
   const back = await revert({ revision: '1', base_revision: '2' })
   assert.equal(back.statusCode, 303)
   assert.equal(back.headers.location, '/wiki/a?saved=3')
   assert.match((await get(app, '/wiki/a')).body, /<p>good<\/p>/)
   assert.match(text((await get(app, '/history/a')).body), /revision 3 .*Back to revision 1.*revision 2 .*revision 1/)
-  assert.equal((await revert({ revision: '1', base_revision: '2' })).statusCode, 412, 'revision 3 is newer')
+  const stale = await revert({ revision: '2', base_revision: '2', summary: 'it was right' })
+  assert.equal(stale.statusCode, 409, 'revision 3 is newer')
+  assert.match(stale.body, /Someone changed the page in the meantime[^]*<ins>vandalism<\/ins>[^]*value="it was right"/)
+  assert.equal((await revert({ revision: '1', base_revision: '2' }, { accept: '*/*' })).statusCode, 412)
+  for (const query of ['', '?revision=x', '?revision=1&revision=2']) {
+    assert.equal((await get(app, `/edit/revert/a${query}`, BROWSER)).statusCode, 400, query)
+  }
+  assert.equal((await get(app, '/edit/revert/a?revision=9', BROWSER)).statusCode, 404)
 
   await app.inject({ method: 'DELETE', url: '/wiki/a' })
   const gone = await get(app, '/wiki/a', BROWSER)
@@ -129,8 +140,10 @@ test('an old revision can be restored, also of a deleted page, without removing 
   assert.match(gone.body, /href="\/history\/a"/)
   assert.match(
     (await get(app, '/history/a')).body,
-    /name="revision" value="3"><input type="hidden" name="base_revision" value="0"><button>Bring back/
+    /action="\/edit\/revert\/a"><input type="hidden" name="revision" value="3"><button>Bring back/
   )
+  assert.match((await get(app, '/edit/revert/a?revision=3', BROWSER)).body, /The page is deleted\. It comes back/)
+  assert.equal((await get(app, '/edit/revert/a?revision=4', BROWSER)).statusCode, 404)
   assert.equal((await revert({ revision: '4', base_revision: '0' })).statusCode, 404, 'a deletion has no text')
   assert.equal((await revert({ revision: '3', base_revision: '0' }, { accept: '*/*' })).json().revision, 5)
   assert.match((await get(app, '/wiki/a')).body, /<p>good<\/p>/)

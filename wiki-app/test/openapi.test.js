@@ -279,7 +279,8 @@ test('each error status of each operation is documented and comes as a problem d
 
   const writes = operationsIn(document).filter(({ method }) => method !== 'GET')
   assert.deepEqual(writes.map(({ method, path }) => `${method} ${path}`).sort(), [
-    'DELETE /pages/{name}', 'POST /files', 'POST /import', 'POST /pages/{name}/rename',
+    'DELETE /files/{file}', 'DELETE /pages/{name}', 'PATCH /files/{file}', 'POST /files', 'POST /import',
+    'POST /pages/{name}/rename',
     'POST /pages/{name}/revert', 'POST /preview', 'PUT /pages/{name}'
   ])
   for (const { path: template, method, responses, security } of operationsIn(document)) {

@@ -108,6 +108,7 @@ export const SHARED_SCHEMAS = Object.entries({
   WantedItem: strict({ name: NAME, sources: { type: 'integer', description: 'How many pages lead there.' } }),
   Picture: strict({
     url: { type: 'string' },
+    alt: { type: 'string', description: 'What it shows, empty when nobody said.' },
     markdown: { type: 'string', description: 'What shows it in a page.' },
     type: { type: 'string', enum: ['image/png', 'image/jpeg', 'image/webp', 'image/gif'] },
     width: { type: 'integer', description: 'In pixels.' },

@@ -82,6 +82,8 @@ export function createPurgeQueue ({ connection, purge, staleOf, log, timing = {}
   return {
     /** @param {Commit[]} commits @param {ClientSession} session */
     add: (commits, session) => store.add(commits.map(staleOf), session),
+    /** @param {string[]} urls  without scheme and host @param {ClientSession} session */
+    addUrls: (urls, session) => store.add([{ everything: false, urls, tags: [] }], session),
     /** Call this after the transaction. */
     added: waker.wakeUp,
     isPurged: store.isPurged,

@@ -9,8 +9,8 @@ import { parseWebp } from './webp.js'
 /** @typedef {(size: {width: number, height: number}) => void} AcceptSize  throws when it is too large */
 /** @typedef {(bytes: Bytes, acceptSize: AcceptSize) => Promise<void>} Parser  throws Broken */
 
-export const NotAnImage = createError('WIKI_NOT_AN_IMAGE', 'This is no picture that the wiki takes: ' +
-  'PNG, JPEG, WebP or GIF, whole and by their content, whatever the name says.', 415)
+export const NotAnImage = createError('WIKI_NOT_AN_IMAGE', 'This file is not a picture that the wiki can show. ' +
+  'Send a PNG, JPEG, WebP or GIF file. The wiki looks at what is in the file, not at its name.', 415)
 const BrokenImage = createError('WIKI_BROKEN_IMAGE', 'This %s is damaged: %s. ' +
   'Save it again as PNG, JPEG, WebP or GIF with a program for pictures, and send that.', 415)
 const TooManyPixels = createError('WIKI_TOO_MANY_PIXELS', 'The picture has %d × %d pixels; ' +

@@ -11,7 +11,12 @@ export const BUCKET = 'files'
  * @property {string} filename  the first 32 hexadecimal digits of its SHA-256
  * @property {number} length  bytes
  * @property {Date} uploadDate
- * @property {{type: string, extension: string, width: number, height: number, author: string}} metadata
+ * @property {{type: string, extension: string, width: number, height: number, author: string, alt?: string}} metadata
+ *   `alt`: what the picture shows, its name in lists; none before there were such names
+ */
+/**
+ * Why there is nothing at its address.
+ * @typedef {{_id: string, deleted_at: Date, author: string}} DeletedFile  `_id`: the name of the file
  */
 
 const fileSchema = new mongoose.Schema({
@@ -19,7 +24,7 @@ const fileSchema = new mongoose.Schema({
   chunkSize: Number,
   uploadDate: Date,
   filename: String,
-  metadata: { type: { type: String }, extension: String, width: Number, height: Number, author: String }
+  metadata: { type: { type: String }, extension: String, width: Number, height: Number, author: String, alt: String }
 }, { collection: `${BUCKET}.files`, versionKey: false, strict: 'throw', strictQuery: 'throw' })
 // The same content twice is one file.
 fileSchema.index({ filename: 1 }, { unique: true })
@@ -32,10 +37,18 @@ const chunkSchema = new mongoose.Schema(
 )
 chunkSchema.index({ files_id: 1, n: 1 }, { unique: true })
 
+const deletedSchema = new mongoose.Schema(
+  { _id: String, deleted_at: Date, author: String },
+  { collection: 'deleted_files', versionKey: false, strict: 'throw', strictQuery: 'throw' }
+)
+
 /** @param {Connection} connection */
 export const defineFileModels = (connection) => ({
   Files: /** @type {Model<StoredFile>} */ (
     /** @type {unknown} */ (connection.model('File', fileSchema))
   ),
-  Chunks: /** @type {any} */ (connection.model('Chunk', chunkSchema))
+  Chunks: /** @type {any} */ (connection.model('Chunk', chunkSchema)),
+  Deleted: /** @type {Model<DeletedFile>} */ (
+    /** @type {unknown} */ (connection.model('DeletedFile', deletedSchema))
+  )
 })

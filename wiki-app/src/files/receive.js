@@ -1,33 +1,37 @@
 import createError from '@fastify/error'
 import { personIn } from '../access/access.js'
-import { readableSize, readableTime } from '../pages/document.js'
-import { visibleAuthor } from '../pages/visible.js'
-import { FileTooLarge } from './store.js'
+import { readableSize, readableTime } from '../readable.js'
+import { readableAlt, visibleAuthor } from '../pages/visible.js'
+import { FileTooLarge, urlOf } from './store.js'
 
 /** @import {FastifyRequest, onRequestHookHandler} from 'fastify' */
 /** @import {FileStore} from './store.js' */
 
-const Broken = createError('WIKI_BROKEN_UPLOAD', 'The file did not arrive whole. Send it again.', 400)
+const Broken = createError('WIKI_BROKEN_UPLOAD', 'The file did not arrive completely. Send it again.', 400)
 
 const FORM_BYTES = 4_096
 
 /** @param {number} maxBytes @returns {onRequestHookHandler} */
 export const refuseLarger = (maxBytes) => (request, reply, done) => {
   reply.header('cache-control', 'private, no-store')
-  done(Number(request.headers['content-length'] ?? 0) > maxBytes + FORM_BYTES ? new FileTooLarge(maxBytes) : undefined)
+  done(Number(request.headers['content-length'] ?? 0) > maxBytes + FORM_BYTES ? new FileTooLarge(readableSize(maxBytes)) : undefined)
 }
 
 /**
  * The author is the signed-in user, whatever the form says.
- * @param {FileStore} files @param {FastifyRequest} request @param {AsyncIterable<Buffer>} source @param {string} author
- * @returns {Promise<{item: ReturnType<typeof shown>, created: boolean}>} not created: it was there already
+ * @param {FileStore} files @param {FastifyRequest} request @param {AsyncIterable<Buffer>} source
+ * @param {{author?: string, alt?: string}} said  `alt`: what the picture shows
+ * @returns {Promise<{item: ReturnType<typeof shown>, created: boolean}>} not created: it was there already, and is named
+ *   only where it had no name
  * @throws {Error} 400 when it breaks off, 413, 415
  */
-export async function receive (files, request, source, author) {
+export async function receive (files, request, source, { author, alt = '' }) {
   try {
     const by = personIn(request)?.name ?? visibleAuthor(author) ?? ''
-    const { file, created } = await files.save(whole(source), by)
-    return { item: shown(file), created }
+    const name = readableAlt(alt)
+    const { file, created } = await files.save(whole(source), by, name)
+    const named = !created && name !== '' && !file.metadata.alt ? await files.rename(file.filename, name) : file
+    return { item: shown(named ?? file), created }
   } catch (error) {
     // A client that still sends would not read the response.
     request.raw.resume()
@@ -49,13 +53,19 @@ async function * whole (source) {
   }
 }
 
+/** What Markdown would take for a mark. */
+const MARKS = /[\\`*_[\]<&~|]/g
+
 /** @param {import('./model.js').StoredFile} file */
-export function shown ({ filename, length, uploadDate, metadata: { type, extension, width, height, author } }) {
-  const url = `/files/${filename}.${extension}`
+export function shown (file) {
+  const { length, uploadDate, metadata: { type, width, height, author, alt = '' } } = file
+  const url = urlOf(file)
   const at = uploadDate.toISOString()
   return {
     url,
-    markdown: `![](${url})`,
+    editUrl: `/edit/picture${url.slice('/files'.length)}`,
+    alt,
+    markdown: `![${alt.replace(MARKS, '\\$&')}](${url})`,
     type,
     width,
     height,

@@ -1,25 +1,25 @@
 import multipart from '@fastify/multipart'
 import createError from '@fastify/error'
 import fresh from 'fresh'
-import { AUTHOR_SCHEMA } from '../pages/change.js'
+import { ALT_SCHEMA, AUTHOR_SCHEMA } from '../pages/change.js'
 import { redirectUnknownQuery } from '../http/known-query.js'
 import { sendRevalidated } from '../http/send-revalidated.js'
 import { HTML, renderFor, wantsHtml } from '../views.js'
+import { fileIn } from './picture-routes.js'
 import { asRefusal, receive, refuseLarger, shown } from './receive.js'
 import { NotAnImage } from './image.js'
 
 /** @import {Services} from '../services.js' */
 
-const FileMissing = createError('WIKI_FILE_MISSING', 'There is no such file.', 404)
 const NoFile = createError(
   'WIKI_NO_FILE',
   'No file was sent: choose a picture first. In a form the fields come before the file.',
   400
 )
-const InvalidAuthor = createError('WIKI_INVALID_AUTHOR', 'A name has at most 80 characters, on one line.', 400)
+const InvalidField = createError('WIKI_INVALID_FIELD', '%s has at most %d characters, on one line.', 400)
 
 const FILES_PER_PART = 24
-const AUTHOR_MAX_BYTES = 4 * AUTHOR_SCHEMA.maxLength
+const FIELD_MAX_BYTES = 4 * ALT_SCHEMA.maxLength
 
 /** RFC 8246 */
 const FOR_EVER = 'public, max-age=31536000, immutable'
@@ -37,7 +37,7 @@ export async function fileRoutes (app, { files, maxBytes, policy }) {
   app.addContentTypeParser('*', async () => { throw new NotAnImage() })
   // One byte above ours, so that ours is exceeded first.
   await app.register(multipart, {
-    limits: { files: 1, fileSize: maxBytes + 1, fields: 1, fieldSize: AUTHOR_MAX_BYTES, parts: 2 },
+    limits: { files: 1, fileSize: maxBytes + 1, fields: 2, fieldSize: FIELD_MAX_BYTES, parts: 3 },
     throwFileSizeLimit: false
   })
 
@@ -45,18 +45,17 @@ export async function fileRoutes (app, { files, maxBytes, policy }) {
   app.post('/edit/upload', upload, async (request, reply) => {
     const part = request.isMultipart() ? await request.file().catch(asRefusal) : undefined
     if (part === undefined || part.fieldname !== 'file') throw new NoFile()
-    const field = part.fields.author
-    const author = field === undefined || Array.isArray(field) || field.type !== 'field' ? '' : String(field.value)
-    if ([...author].length > AUTHOR_SCHEMA.maxLength || !new RegExp(AUTHOR_SCHEMA.pattern, 'u').test(author)) {
-      throw new InvalidAuthor()
+    const said = {
+      author: fieldIn(part.fields.author, AUTHOR_SCHEMA, 'The name of an author'),
+      alt: fieldIn(part.fields.alt, ALT_SCHEMA, 'The name of a picture')
     }
-    const { item, created } = await receive(files, request, part.file, author)
+    const { item, created } = await receive(files, request, part.file, said)
     reply.code(created ? 201 : 200)
     if (wantsHtml(request)) {
       return reply.type(HTML).send(renderFor(request, 'files', { title: created ? 'Uploaded' : 'It was there already', items: [item], one: true }))
     }
-    const { url, markdown, type, width, height, bytes } = item
-    return reply.header('location', url).send({ url, markdown, type, width, height, bytes, created })
+    const { url, alt, markdown, type, width, height, bytes } = item
+    return reply.header('location', url).send({ url, alt, markdown, type, width, height, bytes, created })
   })
 
   app.get('/files', { schema: LIST_SCHEMA }, async (request, reply) => {
@@ -77,11 +76,8 @@ export async function fileRoutes (app, { files, maxBytes, policy }) {
     method: ['GET', 'HEAD'],
     url: '/files/:file',
     handler: async (request, reply) => {
-      const [, hash, extension] = /^([0-9a-f]{32})\.(png|jpg|webp|gif)$/
-        .exec(/** @type {{file: string}} */ (request.params).file) ?? []
-      const file = hash === undefined ? null : await files.find(hash)
-      if (file === null || file.metadata.extension !== extension) throw new FileMissing()
-      const validators = { etag: `"${hash}"`, 'last-modified': file.uploadDate.toUTCString() }
+      const file = await fileIn(request, files)
+      const validators = { etag: `"${file.filename}"`, 'last-modified': file.uploadDate.toUTCString() }
       reply.headers({ ...validators, 'cache-control': FOR_EVER, 'content-security-policy': FILE_SECURITY })
       if (fresh(request.headers, validators)) return reply.code(304).send()
       reply.headers({
@@ -92,4 +88,15 @@ export async function fileRoutes (app, { files, maxBytes, policy }) {
       return request.method === 'HEAD' ? reply.send() : reply.send(files.read(file))
     }
   })
+}
+
+/**
+ * @param {import('@fastify/multipart').Multipart | import('@fastify/multipart').Multipart[] | undefined} field
+ * @param {{maxLength: number, pattern: string}} schema @param {string} what  for people
+ * @returns {string} '' for none @throws {Error} 400
+ */
+function fieldIn (field, { maxLength, pattern }, what) {
+  const value = field === undefined || Array.isArray(field) || field.type !== 'field' ? '' : String(field.value)
+  if ([...value].length > maxLength || !new RegExp(pattern, 'u').test(value)) throw new InvalidField(what, maxLength)
+  return value
 }

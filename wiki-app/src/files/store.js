@@ -2,18 +2,20 @@ import { createHash } from 'node:crypto'
 import { pipeline } from 'node:stream/promises'
 import createError from '@fastify/error'
 import mongoose from 'mongoose'
+import { readableSize } from '../readable.js'
+import { inTransaction } from '../database/transaction.js'
 import { createSemaphore } from '../http/semaphore.js'
 import { inspectImage } from './image.js'
 import { BUCKET } from './model.js'
 
-/** @import {StoredFile, defineFileModels} from './model.js' */
+/** @import {ClientSession} from 'mongoose' */
+/** @import {DeletedFile, StoredFile, defineFileModels} from './model.js' */
 
 const { mongo } = mongoose
 
 export const FileTooLarge = createError(
   'WIKI_FILE_TOO_LARGE',
-  'The file is larger than %d bytes, which is the most that is taken. ' +
-    'Make the picture smaller, or save it as JPEG or WebP.',
+  'The picture is larger than %s. Make it smaller, or save it as JPEG or WebP.',
   413
 )
 const CHUNK_BYTES = 1_048_576
@@ -29,10 +31,19 @@ const nameOf = (hash) => hash.digest('hex').slice(0, 32)
 export const urlOf = ({ filename, metadata: { extension } }) => `/files/${filename}.${extension}`
 
 /**
- * Named by the hash of the content: a URL always has the same bytes.
- * @param {{models: ReturnType<typeof defineFileModels>, maxBytes: number}} options  `maxBytes`: of one file
+ * As of the page store: what is no longer true in caches.
+ * @typedef {{addUrls: (urls: string[], session: ClientSession) => Promise<void>, added: () => void}} Outbox
+ * @type {Outbox}
  */
-export function createFileStore ({ models: { Files, Chunks }, maxBytes }) {
+const SILENT = { addUrls: async () => {}, added: () => {} }
+
+/**
+ * Named by the hash of the content: a URL always has the same bytes.
+ * @typedef {{models: ReturnType<typeof defineFileModels>, maxBytes: number, outbox?: Outbox}} Options
+ * @param {Options} options  `maxBytes`: of one file
+ */
+// eslint-disable-next-line max-lines-per-function -- the closure is the object
+export function createFileStore ({ models: { Files, Chunks, Deleted }, maxBytes, outbox = SILENT }) {
   function bucket () {
     const { db } = Files.db
     if (db === undefined) throw new mongo.MongoNotConnectedError('not connected yet')
@@ -46,16 +57,16 @@ export function createFileStore ({ models: { Files, Chunks }, maxBytes }) {
 
   /**
    * Nothing stays of a picture that is refused.
-   * @param {AsyncIterable<Buffer> | Buffer[]} source @param {string} author
+   * @param {AsyncIterable<Buffer> | Buffer[]} source @param {string} author @param {string} [alt]  what it shows
    * @returns {Promise<{file: StoredFile, created: boolean}>} not created: it was there already
    * @throws {Error} 413 too many bytes or pixels, 415 no whole picture; errors of `source`
    */
-  async function store (source, author) {
+  async function store (source, author, alt = '') {
     const upload = bucket().openUploadStream('')
     try {
       await pipeline(
         source,
-        (/** @type {AsyncIterable<Buffer>} */ chunks) => inspected(chunks, { maxBytes, upload, author }),
+        (/** @type {AsyncIterable<Buffer>} */ chunks) => inspected(chunks, { maxBytes, upload, author, alt }),
         upload
       )
       return { file: /** @type {StoredFile} */ (await find(upload.filename)), created: true }
@@ -71,11 +82,15 @@ export function createFileStore ({ models: { Files, Chunks }, maxBytes }) {
 
     find,
 
-    /** As `store`. @param {AsyncIterable<Buffer>} source @param {string} author @throws {Error} 429 too many at once */
-    async save (source, author) {
+    /**
+     * As `store`.
+     * @param {AsyncIterable<Buffer>} source @param {string} author @param {string} [alt]
+     * @throws {Error} 429 too many at once
+     */
+    async save (source, author, alt) {
       const release = uploads.take()
       try {
-        return await store(source, author)
+        return await store(source, author, alt)
       } finally {
         release()
       }
@@ -89,6 +104,28 @@ export function createFileStore ({ models: { Files, Chunks }, maxBytes }) {
 
     /** @returns {AsyncIterable<StoredFile>} the oldest first */
     all: () => Files.find().sort({ _id: 1 }).lean().cursor({ batchSize: LISTED_AT_ONCE }),
+
+    /** @param {string} name @param {string} alt @returns {Promise<StoredFile | null>} null: there is no such file */
+    rename: (name, alt) =>
+      Files.findOneAndUpdate({ filename: name }, { 'metadata.alt': alt }, { returnDocument: 'after' }).lean().exec(),
+
+    /**
+     * For good; pages that show it keep their texts.
+     * @param {StoredFile} file @param {string} author  of the deletion
+     */
+    async remove (file, author) {
+      await inTransaction(Files.db, async (session) => {
+        await Files.deleteOne({ _id: file._id }, { session }).exec()
+        await Chunks.deleteMany({ files_id: file._id }, { session }).exec()
+        const deleted = { deleted_at: new Date(), author }
+        await Deleted.updateOne({ _id: file.filename }, deleted, { upsert: true, session }).exec()
+        await outbox.addUrls([urlOf(file), '/files'], session)
+      })
+      outbox.added()
+    },
+
+    /** @param {string} name @returns {Promise<DeletedFile | null>} */
+    findDeleted: (name) => Deleted.findById(name).lean().exec(),
 
     /** @param {StoredFile} file @returns {import('node:stream').Readable} */
     read: (file) => bucket().openDownloadStream(file._id),
@@ -112,16 +149,17 @@ export function createFileStore ({ models: { Files, Chunks }, maxBytes }) {
 /**
  * Passes on what belongs to the picture, and describes the upload.
  * @param {AsyncIterable<Buffer>} chunks
- * @param {{maxBytes: number, upload: import('mongodb').GridFSBucketWriteStream, author: string}} options
+ * @typedef {{author: string, alt: string}} About
+ * @param {About & {maxBytes: number, upload: import('mongodb').GridFSBucketWriteStream}} options
  */
-async function * inspected (chunks, { maxBytes, upload, author }) {
+async function * inspected (chunks, { maxBytes, upload, author, alt }) {
   const hash = createHash('sha256')
   const inspection = inspectImage()
   let bytes = 0
   try {
     for await (const chunk of chunks) {
       bytes += chunk.length
-      if (bytes > maxBytes) throw new FileTooLarge(maxBytes)
+      if (bytes > maxBytes) throw new FileTooLarge(readableSize(maxBytes))
       const part = await inspection.feed(chunk)
       if (part.length === 0) continue
       hash.update(part)
@@ -130,7 +168,7 @@ async function * inspected (chunks, { maxBytes, upload, author }) {
     const image = await inspection.end()
     // GridFS writes both with the last chunk.
     upload.filename = nameOf(hash)
-    upload.options.metadata = { ...image, author }
+    upload.options.metadata = { ...image, author, alt }
   } finally {
     inspection.stop()
   }

@@ -15,6 +15,8 @@ export const REVISION_SCHEMA = {
   anyOf: [{ type: 'integer', minimum: 0, maximum: 999_999_999 }, { type: 'string', pattern: '^\\d{1,9}$' }]
 }
 export const AUTHOR_SCHEMA = { type: 'string', maxLength: 80, pattern: LINE }
+/** What a picture shows, for those who do not see it. */
+export const ALT_SCHEMA = { type: 'string', maxLength: 200, pattern: LINE }
 
 export const CHANGE_PROPERTIES = {
   author: AUTHOR_SCHEMA,

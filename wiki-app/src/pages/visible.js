@@ -3,6 +3,7 @@ import createError from '@fastify/error'
 const HiddenInName = createError('WIKI_HIDDEN_IN_NAME', 'This cannot be the name of a new page: it has %s.', 400)
 const HiddenInAuthor = createError('WIKI_HIDDEN_IN_AUTHOR', 'This cannot be the name of an author: it has %s.', 400)
 const TurningSummary = createError('WIKI_TURNING_SUMMARY', 'This cannot be the summary of a change: it has %s.', 400)
+const TurningAlt = createError('WIKI_TURNING_ALT', 'This cannot be the name of a picture: it has %s.', 400)
 const HiddenInTag = createError('WIKI_HIDDEN_IN_TAG', 'These cannot be the tags of a page: one has %s.', 400)
 
 /** Invisible, or changing the direction of the text around (UTS #39 §5.4, UAX #9, UAX #44). */
@@ -60,6 +61,13 @@ export function readableSummary (summary) {
   return summary?.trim()
 }
 
+/** @param {string} alt  what a picture shows @returns {string} trimmed @throws {Error} 400 */
+export function readableAlt (alt) {
+  const turning = describe(alt, TURNING)
+  if (turning !== null) throw new TurningAlt(turning)
+  return alt.trim()
+}
+
 /** @param {string} tag @throws {Error} 400 */
 export function refuseHiddenTag (tag) {
   const hidden = hiddenIn(tag)
@@ -72,5 +80,5 @@ function describe (text, pattern) {
   if (found === null) return null
   const code = /** @type {number} */ (found[0].codePointAt(0)).toString(16).toUpperCase().padStart(4, '0')
   const characters = [...text.slice(0, found.index)].length + 1
-  return `the character U+${code} at place ${characters}, which is not seen or turns text around; leave it out`
+  return `the character U+${code} at place ${characters}, which is invisible or changes the direction of the text; remove it`
 }

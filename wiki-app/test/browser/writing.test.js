@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { png } from '../images.js'
-import { asksBeforeLeaving, useBrowser, write } from './helper.js'
+import { PASSWORD, peopleOnly } from '../people.js'
+import { asksBeforeLeaving, assertAccessible, useBrowser, write } from './helper.js'
 
 const browser = useBrowser()
 
@@ -34,11 +35,17 @@ for (const javaScriptEnabled of [true, false]) {
     assert.equal(await page.locator('ins').first().textContent(), 'second')
     await page.getByRole('link', { name: 'History' }).click()
     await page.getByRole('button', { name: 'Bring back' }).click()
+    assert.equal(await page.locator('del').first().textContent(), 'second', 'what would change is shown before')
+    await page.getByLabel('Why').fill('the first was better')
+    await page.getByRole('button', { name: 'Bring back' }).click()
     await page.getByText('Saved as revision 3').waitFor()
     assert.equal(await page.locator('article em').textContent(), 'first')
+    await page.getByRole('link', { name: 'History' }).click()
+    await page.getByText('the first was better').waitFor()
+    await page.goto('/wiki/Caf%C3%A9')
 
-    await page.getByRole('link', { name: 'Edit this page' }).click()
-    await page.getByText('Rename this page').click()
+    await page.getByText('More', { exact: true }).click()
+    await page.getByRole('link', { name: 'Rename' }).click()
     await page.getByLabel('Its new name').fill('Kava')
     await page.getByRole('button', { name: 'Rename' }).click()
     await page.getByText('Saved as revision 4').waitFor()
@@ -51,35 +58,47 @@ for (const javaScriptEnabled of [true, false]) {
     await page.goto('/tags/drinks')
     await page.getByRole('link', { name: 'Kava' }).click()
 
-    await page.getByRole('link', { name: 'Edit this page' }).click()
-    await page.getByText('Delete this page').click()
+    await page.getByText('More', { exact: true }).click()
+    await page.getByRole('link', { name: 'Delete' }).click()
     await page.getByRole('button', { name: 'Delete “Kava”' }).click()
     await page.getByText('The page is deleted').waitFor()
     await page.getByRole('button', { name: 'Bring back' }).first().click()
+    await page.getByRole('button', { name: 'Bring back' }).click()
     await page.getByText(/Saved as revision \d/).waitFor()
     assert.equal(await page.locator('article em').textContent(), 'first')
   })
 
-  test(`an edit conflict of two people is merged ${javaScriptEnabled ? 'with' : 'without'} JavaScript`, async (t) => {
+  test(`two people edit at once ${javaScriptEnabled ? 'with' : 'without'} JavaScript: different lines are merged, ` +
+    'the same lines are shown to be brought together', async (t) => {
     const { app, page, visit } = await browser.open(t, { javaScriptEnabled })
     await write(app, 'a', 'one\ntwo\nthree')
     const other = await visit()
+    const edit = async (/** @type {import('playwright-core').Page} */ who, /** @type {string} */ content) => {
+      await who.getByLabel('Text, in').fill(content)
+      await who.getByRole('button', { name: 'Save' }).click()
+    }
     for (const each of [page, other]) await each.goto('/edit/text/a')
-    await other.getByLabel('Text, in').fill('ONE\ntwo\nthree')
-    await other.getByRole('button', { name: 'Save' }).click()
+    await edit(other, 'ONE\ntwo\nthree')
     await other.getByText('Saved as revision 2').waitFor()
-
-    await page.getByLabel('Text, in').fill('one\ntwo\nTHREE')
-    await page.getByLabel('What you changed').fill('louder')
-    await page.getByRole('button', { name: 'Save' }).click()
-    await page.getByText('Someone saved revision 2').waitFor()
-    assert.equal(await page.getByLabel('The newest text').inputValue(), 'ONE\ntwo\nthree')
-    assert.equal(await page.getByLabel('Text, in').inputValue(), 'one\ntwo\nTHREE')
-    assert.equal(await page.getByLabel('What you changed').inputValue(), 'louder')
-    await page.getByLabel('Text, in').fill('ONE\ntwo\nTHREE')
-    await page.getByRole('button', { name: 'Save' }).click()
-    await page.getByText('Saved as revision 3').waitFor()
+    await edit(page, 'one\ntwo\nTHREE')
+    await page.getByText('Saved as revision 3, merged with revision 2').waitFor()
     assert.match(await page.locator('article').innerText(), /ONE\s+two\s+THREE/)
+
+    for (const each of [page, other]) await each.goto('/edit/text/a')
+    await edit(other, 'ONE\n2\nTHREE')
+    await other.getByText('Saved as revision 4').waitFor()
+    await page.getByLabel('What you changed').fill('louder')
+    await edit(page, 'ONE\nTWO\nTHREE')
+    await page.getByText('Someone saved revision 4').waitFor()
+    await page.getByRole('heading', { name: 'What revision 4 changed' }).waitFor()
+    assert.equal(await page.getByLabel('What you changed').inputValue(), 'louder')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('The text still has marked lines').waitFor()
+    const text = await page.getByLabel('Text, in').inputValue()
+    assert.match(text, /^ONE\n<.*\nTWO\n=.*\n2\n>.*\nTHREE$/)
+    await edit(page, text.replace(/\n<.*\nTWO\n=.*\n2\n>.*\n/, '\nTWO, 2\n'))
+    await page.getByText('Saved as revision 5').waitFor()
+    assert.match(await page.locator('article').innerText(), /ONE\s+TWO, 2\s+THREE/)
   })
 }
 
@@ -96,12 +115,10 @@ test('a page can be edited with the keyboard alone', async (t) => {
     for (let steps = 0; steps < 30 && await focused() !== what; steps++) await page.keyboard.press('Tab')
     assert.equal(await focused(), what)
   }
-  await tabTo('Edit this page')
+  await tabTo('Edit')
   await page.keyboard.press('Enter')
   await page.waitForURL('/edit/text/a')
-  for (let steps = 0; steps < 30 && await page.evaluate(() => document.activeElement?.id) !== '_content'; steps++) {
-    await page.keyboard.press('Tab')
-  }
+  await page.waitForFunction(() => document.activeElement?.id === '_content')
   await page.keyboard.press('Control+A')
   await page.keyboard.type('typed / e h n ?')
   await tabTo('_tags')
@@ -111,20 +128,181 @@ test('a page can be edited with the keyboard alone', async (t) => {
   assert.equal(await page.locator('article').innerText(), 'typed / e h n ?')
 })
 
-test('Ctrl+Enter opens and closes the live preview, and Ctrl+S saves', async (t) => {
+test('the preview follows the text; Ctrl+S and Ctrl+Enter save', async (t) => {
   const { page } = await browser.open(t)
   await page.goto('/edit/text/a')
   await page.getByLabel('Text, in').pressSequentially('*one*')
-  await page.keyboard.press('Control+Enter')
+  const button = page.getByRole('button', { name: 'Preview' })
+  await button.click()
   await page.locator('.preview em', { hasText: 'one' }).waitFor()
-  await page.keyboard.type(' *two*')
+  await page.getByLabel('Text, in').pressSequentially(' *two*')
   await page.locator('.preview em', { hasText: 'two' }).waitFor()
-  await page.keyboard.press('Control+Enter')
+  await button.click()
   await page.locator('.preview').waitFor({ state: 'hidden' })
   await page.keyboard.press('Control+s')
   await page.getByText('Saved as revision 1').waitFor()
   assert.equal(await page.locator('article').innerText(), 'one two')
+  await page.goto('/edit/text/a')
+  await page.getByLabel('Text, in').pressSequentially('three ')
+  await page.keyboard.press('Control+Enter')
+  await page.getByText('Saved as revision 2').waitFor()
 })
+
+const PHONE = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true }
+for (const [where, options, focused] of /** @type {const} */ ([
+  ['a desktop', { viewport: { width: 1280, height: 800 } }, '_content'],
+  ['a phone', PHONE, '']
+])) {
+  test(`in the editor on ${where}, Save is in sight without scrolling`, async (t) => {
+    const { app, page } = await browser.open(t, options)
+    await write(app, 'long', 'line\n'.repeat(500))
+    for (const url of ['/edit/text/new', '/edit/text/long']) {
+      await page.goto(url)
+      const box = await page.getByRole('button', { name: 'Save' }).boundingBox()
+      assert.ok(box && box.y + box.height <= options.viewport.height, `${url}: ${JSON.stringify(box)}`)
+      assert.equal(await page.evaluate(() => document.activeElement?.id), focused)
+    }
+    await page.getByText('How to write Markdown').click()
+    for (const dark of [false, true]) await assertAccessible(page, `the editor on ${where}`, { dark })
+  })
+}
+
+test('the toolbar writes Markdown, and is one stop of the Tab key', async (t) => {
+  const { page } = await browser.open(t)
+  await page.goto('/edit/text/a')
+  const text = page.getByLabel('Text, in')
+  const select = (/** @type {number} */ from, /** @type {number} */ to) =>
+    text.evaluate((/** @type {HTMLTextAreaElement} */ area, [from, to]) => area.setSelectionRange(from, to), [from, to])
+  for (const [name, before, [from, to], after] of /** @type {[string, string, [number, number], string][]} */ ([
+    ['Bold', 'some word here', [5, 10], 'some **word** here'],
+    ['Italic', '', [0, 0], '*italic*'],
+    ['Link', 'https://a.example/', [0, 18], '[words](https://a.example/)'],
+    ['Heading', 'first\nsecond', [8, 8], 'first\n## second'],
+    ['List', 'first\nsecond\nthird', [2, 8], '- first\n- second\nthird'],
+    ['List', '- first\n- second', [0, 16], 'first\nsecond'],
+    ['Code', 'let a', [0, 5], '`let a`'],
+    ['Code', 'let a\nlet b\n', [0, 12], '```\nlet a\nlet b\n```\n'],
+    ['Table', 'text', [4, 4], 'text\n\n| Column | Column |\n|--------|--------|\n| cell   | cell   |\n']
+  ])) {
+    await text.fill(before)
+    await select(from, to)
+    await page.getByRole('toolbar').getByRole('button', { name }).click()
+    assert.equal(await text.inputValue(), after, name)
+  }
+  await text.fill('word')
+  await select(0, 4)
+  await page.keyboard.press('Control+b')
+  assert.equal(await text.inputValue(), '**word**')
+  await page.keyboard.press('Control+z')
+  assert.equal(await text.inputValue(), 'word', 'the browser can undo it')
+
+  await page.keyboard.press('Shift+Tab')
+  const focused = () => page.evaluate(() => document.activeElement?.textContent)
+  const start = await focused()
+  await page.keyboard.press('Home')
+  assert.equal(await focused(), 'Bold')
+  await page.keyboard.press('ArrowLeft')
+  assert.equal(await focused(), 'Table')
+  await page.keyboard.press('Tab')
+  assert.equal(await page.evaluate(() => document.activeElement?.id), '_content')
+  assert.equal(start, 'Table', 'the last that was used')
+})
+
+test('behind [[ the names of pages are offered, by keyboard and mouse', async (t) => {
+  const { app, page } = await browser.open(t)
+  for (const name of ['Guide', 'Guide/Install', 'Garden', 'A [odd] name']) await write(app, name, 'text')
+  await page.goto('/edit/text/new')
+  const text = page.getByLabel('Text, in')
+  const names = page.getByRole('listbox', { name: 'Pages' })
+  await text.pressSequentially('see [[gui')
+  await names.getByRole('option', { name: 'Guide/Install' }).waitFor()
+  assert.deepEqual(await names.getByRole('option').allInnerTexts(), ['Guide', 'Guide/Install'])
+  await page.getByText('2 pages: choose with the arrow keys').waitFor()
+  const active = () => text.getAttribute('aria-activedescendant')
+  assert.equal(await page.locator(`#${await active()}`).innerText(), 'Guide')
+  await assertAccessible(page, 'the offered names', { dark: true })
+  await page.keyboard.press('ArrowDown')
+  assert.equal(await page.locator(`#${await active()}`).getAttribute('aria-selected'), 'true')
+  await page.keyboard.press('Enter')
+  assert.equal(await text.inputValue(), 'see [[Guide/Install]]')
+  assert.equal(await names.isVisible(), false)
+
+  await page.keyboard.type(' and [[Gar')
+  await names.getByRole('option', { name: 'Garden' }).click()
+  assert.equal(await text.inputValue(), 'see [[Guide/Install]] and [[Garden]]')
+  await page.keyboard.type(' or [[G')
+  await names.getByRole('option', { name: 'Garden' }).waitFor()
+  await page.keyboard.press('Escape')
+  assert.equal(await names.isVisible(), false)
+  const found = page.waitForResponse((answer) => answer.url().includes('q=odd'))
+  await page.keyboard.type('\n[[odd')
+  assert.match(await (await found).text(), /A \[odd\] name/)
+  await page.keyboard.press('Enter')
+  assert.match(await text.inputValue(), /or \[\[G\n\[\[odd\n$/, 'no name is offered that brackets cannot hold')
+
+  await text.fill('')
+  await page.getByRole('button', { name: 'Link' }).click()
+  await names.getByRole('option', { name: 'Garden' }).waitFor()
+  await page.keyboard.press('Escape')
+  assert.equal(await text.inputValue(), '[[]]')
+})
+
+test('an author’s name is known to the browser afterwards, in all forms', async (t) => {
+  const { app, page, visit } = await browser.open(t)
+  await page.goto('/edit/text/a')
+  await page.getByLabel('Text, in').fill('text')
+  await page.getByLabel('Your name').fill('Ana')
+  await page.getByRole('button', { name: 'Save' }).click()
+  await page.getByText('Saved as revision 1').waitFor()
+  await write(app, 'a', 'other')
+  for (const url of ['/edit/text/b', '/edit/rename/a', '/edit/delete/a', '/edit/revert/a?revision=1']) {
+    await page.goto(url)
+    assert.equal(await page.getByLabel('Your name').inputValue(), 'Ana', url)
+  }
+  await page.goto('/edit/text/b')
+  await page.getByLabel('Text, in').fill('text')
+  await page.getByLabel('Your name').fill('')
+  await page.getByRole('button', { name: 'Save' }).click()
+  await page.getByText('Saved as revision 1').waitFor()
+  await page.goto('/edit/text/b')
+  assert.equal(await page.getByLabel('Your name').inputValue(), '', 'who takes the name away is not asked again')
+  const other = await visit()
+  await other.goto('/edit/text/b')
+  assert.equal(await other.getByLabel('Your name').inputValue(), '')
+})
+
+for (const javaScriptEnabled of [true, false]) {
+  test(`a session that ends while somebody writes loses nothing ${javaScriptEnabled ? 'with' : 'without'} JavaScript`,
+    async (t) => {
+      const { page } = await browser.open(t, { javaScriptEnabled }, peopleOnly(t))
+      const signIn = async (/** @type {import('playwright-core').Page} */ tab) => {
+        await tab.getByLabel('Your name').fill('editor')
+        await tab.getByLabel('Your password').fill(PASSWORD)
+        const answered = tab.waitForResponse((answer) => answer.request().method() === 'POST')
+        await tab.getByRole('button', { name: 'Sign in' }).click()
+        assert.ok((await answered).status() < 400)
+      }
+      await page.goto('/edit/text/a')
+      await signIn(page)
+      await page.goto('/edit/text/a')
+      await page.getByLabel('Text, in').fill('long\nwork & <more>')
+      await page.getByLabel('What you changed').fill('all of it')
+      await page.context().clearCookies()
+      await page.getByRole('button', { name: 'Save' }).click()
+      await page.getByText('Nothing is lost').waitFor()
+      await assertAccessible(page, 'the form to send again', { dark: true })
+      await page.getByRole('button', { name: 'Send again' }).click()
+      await page.getByText('Nothing is lost').waitFor()
+      const opened = page.waitForEvent('popup')
+      await page.getByRole('main').getByRole('link', { name: 'Sign in' }).click()
+      await signIn(await opened)
+      await page.getByRole('button', { name: 'Send again' }).click()
+      await page.getByText('Saved as revision 1').waitFor()
+      assert.equal(await page.locator('article').innerText(), 'long\nwork & <more>')
+      await page.goto('/history/a')
+      await page.getByText('all of it').waitFor()
+    })
+}
 
 test('a failed preview says why, and the text stays in the editor', async (t) => {
   const { page } = await browser.open(t, {}, { PAGE_MAX_BYTES: '1000' })
@@ -170,6 +348,7 @@ test('a draft survives a crash, is offered only on its own page, and is deleted 
   assert.equal(await again.getByLabel('Text, in').inputValue(), 'draft')
   await again.getByRole('button', { name: 'Save' }).click()
   await again.getByText('Someone saved revision 2').waitFor()
+  await again.getByLabel('Text, in').fill('draft, and someone else’s')
   await again.getByRole('button', { name: 'Save' }).click()
   await again.getByText('Saved as revision 3').waitFor()
   await again.waitForFunction(() => Object.keys(localStorage).length === 0)
@@ -200,7 +379,7 @@ test('a picture can be uploaded by button, drop and paste, and is inserted at th
   for (const way of [
     async () => {
       const chooser = page.waitForEvent('filechooser')
-      await page.getByRole('button', { name: 'Upload a picture' }).click()
+      await page.getByRole('button', { name: 'Picture' }).click()
       await (await chooser).setFiles(PICTURE)
     },
     () => transfer('drop', [...PICTURE.buffer]),

@@ -1,0 +1,81 @@
+import { differs, form, make, settled, text } from './editor-form.js'
+
+const DRAFT_AFTER_MS = 500
+const DRAFT_KEPT_MS = 30 * 86_400_000
+
+const base = /** @type {HTMLInputElement} */ (form.elements.namedItem('base_revision'))
+/** The form's address contains the page's name. */
+const draftKey = `draft ${new URL(form.action).pathname}`
+
+let leaving = false
+
+function keepDraft () {
+  try {
+    if (differs()) {
+      localStorage.setItem(draftKey, JSON.stringify({ content: text.value, base: base.value, at: Date.now() }))
+    } else localStorage.removeItem(draftKey)
+  } catch {
+    // A browser may store nothing, or have no space left.
+  }
+}
+
+/** @returns {{content: string, base: string, at: number} | null} */
+function readDraft (key = draftKey) {
+  try {
+    return JSON.parse(localStorage.getItem(key) ?? 'null')
+  } catch {
+    return null
+  }
+}
+
+function forgetOldDrafts () {
+  try {
+    for (const key of Object.keys(localStorage)) {
+      if (key.startsWith('draft ') && !((readDraft(key)?.at ?? 0) > Date.now() - DRAFT_KEPT_MS)) {
+        localStorage.removeItem(key)
+      }
+    }
+  } catch {}
+}
+
+function offerDraft () {
+  const draft = readDraft()
+  if (draft === null || draft.content === text.value || differs()) return
+  const offer = make(
+    'p',
+    { className: 'notice', role: 'status' },
+    `A text that you did not save is still in this browser, of ${new Date(draft.at).toLocaleString('en')}. `
+  )
+  const choose = (/** @type {string} */ label, /** @type {() => void} */ work) => {
+    const button = make('button', { type: 'button', textContent: label })
+    button.onclick = () => {
+      work()
+      offer.remove()
+      text.focus()
+      text.dispatchEvent(new Event('input'))
+    }
+    return button
+  }
+  offer.append(
+    choose('Take it back', () => {
+      text.value = draft.content
+      // If somebody has saved since, the wiki merges both texts.
+      base.value = draft.base
+    }),
+    ' ', choose('Forget it', () => {})
+  )
+  form.before(offer)
+}
+forgetOldDrafts()
+if (differs()) keepDraft()
+else offerDraft()
+
+text.addEventListener('input', settled(keepDraft, DRAFT_AFTER_MS))
+addEventListener('pagehide', keepDraft)
+addEventListener('pageshow', () => { leaving = false })
+addEventListener('beforeunload', (event) => { if (!leaving && differs()) event.preventDefault() })
+form.addEventListener('submit', () => {
+  leaving = true
+  keepDraft()
+  try { sessionStorage.saving = draftKey } catch {}
+})

@@ -1,0 +1,55 @@
+export const form = /** @type {HTMLFormElement} */ (document.querySelector('form.editor'))
+export const text = /** @type {HTMLTextAreaElement} */ (form.elements.namedItem('content'))
+
+/** A form sent back unsaved differs before anybody types. */
+export const differs = () => 'unsaved' in form.dataset || text.value !== text.defaultValue
+
+/**
+ * @template {keyof HTMLElementTagNameMap} T @param {T} tag @param {object} properties  attributes where they have a dash
+ * @param {(Node | string)[]} children
+ */
+export function make (tag, properties, ...children) {
+  const element = document.createElement(tag)
+  for (const [name, value] of Object.entries(properties)) {
+    if (name.includes('-') || name === 'role') element.setAttribute(name, value)
+    else Object.assign(element, { [name]: value })
+  }
+  element.append(...children)
+  return element
+}
+
+/** @param {() => void} work @param {number} afterMs  since the last call */
+export function settled (work, afterMs) {
+  let timer = 0
+  return () => {
+    clearTimeout(timer)
+    timer = setTimeout(work, afterMs)
+  }
+}
+
+/** Holds what lies beside or over the text. */
+export const writing = make('div', { className: 'writing' })
+text.before(writing)
+writing.append(text)
+
+const news = make('p', { className: 'status', role: 'status' })
+writing.after(news)
+
+/** @param {string} message @param {boolean} [bad] */
+export function say (message, bad = false) {
+  news.textContent = message
+  news.classList.toggle('bad', bad)
+}
+
+/** No longer true: the failure that was told last. */
+export const unsay = () => { if (news.classList.contains('bad')) say('') }
+
+/** @param {string} markdown @param {number} [from] @param {number} [to]  what it replaces: else the selection */
+export function insert (markdown, from = text.selectionStart, to = text.selectionEnd) {
+  text.setSelectionRange(from, to)
+  // Deprecated, but nothing else keeps the browser's undo.
+  const command = markdown === '' ? 'delete' : 'insertText'
+  if (document.activeElement === text && document.execCommand(command, false, markdown)) return
+  text.setRangeText(markdown, from, to, 'end')
+  text.dispatchEvent(new Event('input'))
+}

@@ -1,0 +1,77 @@
+import { form, insert, make, say, text, writing } from './editor-form.js'
+
+const PICTURES = 'image/png,image/jpeg,image/webp,image/gif'
+const TOO_LARGE =
+  'The wiki did not answer, or the picture is too large for what is between. Try again, or make it smaller.'
+
+const author = /** @type {HTMLInputElement | null} */ (form.elements.namedItem('author'))
+
+/** What the picture shows, until somebody says better. @param {File} file */
+const nameOf = ({ name }) => name.replace(/\.\w+$/, '').replace(/[[\]\\\n]/g, ' ').trim()
+
+/** @param {File} file @returns {Promise<string>} the picture's address */
+function send (file) {
+  const body = new FormData()
+  // Fields come before the file.
+  body.append('author', author?.value ?? '')
+  body.append('alt', nameOf(file).slice(0, 200))
+  body.append('file', file)
+  const request = new XMLHttpRequest()
+  request.open('POST', '/edit/upload')
+  request.setRequestHeader('accept', 'application/json')
+  request.upload.onprogress = ({ loaded, total }) =>
+    say(`Uploading ${file.name}: ${Math.floor(100 * loaded / total)} %`)
+  return new Promise((resolve, reject) => {
+    request.onloadend = () => {
+      try {
+        const { url, detail } = JSON.parse(request.responseText)
+        if (url) resolve(url)
+        else reject(new Error(detail))
+      } catch {
+        reject(new Error(TOO_LARGE))
+      }
+    }
+    request.send(body)
+  })
+}
+
+let sending = Promise.resolve()
+/** @param {File[]} files */
+function upload (files) {
+  for (const file of files) {
+    sending = sending.then(async () => {
+      try {
+        const url = await send(file)
+        insert(`![${nameOf(file)}](${url})`)
+        say(`${file.name} is uploaded; its line is in the text.`)
+      } catch (error) {
+        say(`${file.name} was not uploaded. ${/** @type {Error} */ (error).message}`, true)
+      }
+    })
+  }
+}
+
+const picker = make('input', { type: 'file', accept: PICTURES, multiple: true, hidden: true })
+picker.onchange = () => {
+  upload([...picker.files ?? []])
+  picker.value = ''
+}
+writing.append(picker)
+
+export const choosePicture = () => picker.click()
+
+text.ondragover = (/** @type {DragEvent} */ event) => {
+  if (event.dataTransfer?.types.includes('Files')) event.preventDefault()
+}
+for (const [name, dataOf] of /** @type {[string, (event: any) => DataTransfer | null][]} */ ([
+  ['drop', (event) => event.dataTransfer],
+  ['paste', (event) => event.clipboardData]
+])) {
+  text.addEventListener(name, (event) => {
+    const data = dataOf(event)
+    // Office programs copy text as a picture, too.
+    if (!data || data.files.length === 0 || data.types.includes('text/plain')) return
+    event.preventDefault()
+    upload([...data.files])
+  })
+}

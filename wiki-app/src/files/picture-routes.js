@@ -1,0 +1,80 @@
+import createError from '@fastify/error'
+import { personIn } from '../access/access.js'
+import { ALT_SCHEMA, AUTHOR_SCHEMA } from '../pages/change.js'
+import { viewUrl } from '../pages/name.js'
+import { readableAlt, visibleAuthor } from '../pages/visible.js'
+import { readableTime } from '../readable.js'
+import { HTML, renderFor } from '../views.js'
+import { shown } from './receive.js'
+
+/** @import {FastifyRequest} from 'fastify' */
+/** @import {Services} from '../services.js' */
+/** @import {StoredFile} from './model.js' */
+/** @import {FileStore} from './store.js' */
+
+const FileMissing = createError('WIKI_FILE_MISSING', 'There is no such file.', 404)
+const FileDeleted = createError('WIKI_FILE_DELETED', 'The picture at this address was deleted on %s.', 404)
+
+/** More of the pages that show a picture are not named. */
+const PAGES_MAX = 20
+
+const NAME_SCHEMA = {
+  type: 'object', required: ['alt'], additionalProperties: false, properties: { alt: ALT_SCHEMA, author: AUTHOR_SCHEMA }
+}
+const DELETE_SCHEMA = {
+  type: 'object', nullable: true, additionalProperties: false, properties: { author: AUTHOR_SCHEMA }
+}
+
+/**
+ * Of a route with `:file`.
+ * @param {FastifyRequest} request @param {FileStore} files
+ * @returns {Promise<StoredFile>} @throws {Error} 404, which says when it was deleted
+ */
+export async function fileIn ({ params }, files) {
+  const [, hash, extension] = /^([0-9a-f]{32})\.(png|jpg|webp|gif)$/
+    .exec(/** @type {{file: string}} */ (params).file) ?? []
+  if (hash === undefined) throw new FileMissing()
+  const file = await files.find(hash)
+  if (file !== null && file.metadata.extension === extension) return file
+  const deleted = file === null ? await files.findDeleted(hash) : null
+  throw deleted === null ? new FileMissing() : new FileDeleted(readableTime(deleted.deleted_at.toISOString()))
+}
+
+/**
+ * The name of a picture, and its end.
+ * @type {import('fastify').FastifyPluginAsync<Pick<Services, 'files' | 'search'>>}
+ */
+export async function pictureRoutes (app, { files, search }) {
+  app.addHook('onRequest', (_request, reply, done) => {
+    reply.header('cache-control', 'private, no-store')
+    done()
+  })
+
+  app.get('/edit/picture/:file', { config: { isCostly: true } }, async (request, reply) => {
+    const file = await fileIn(request, files)
+    // Its address has one word that no other has.
+    const { items, more } = await search.byText({ q: file.filename, skip: 0, limit: PAGES_MAX })
+    const item = shown(file)
+    return reply.type(HTML).send(renderFor(request, 'picture', {
+      title: item.alt || `Picture of ${item.time}`,
+      item,
+      altMaxChars: ALT_SCHEMA.maxLength,
+      deleteUrl: item.editUrl.replace('/picture/', '/delete-picture/'),
+      pages: items.map(({ name }) => ({ name, url: viewUrl(name) })),
+      more
+    }))
+  })
+
+  app.post('/edit/picture/:file', { schema: { body: NAME_SCHEMA } }, async (request, reply) => {
+    const { filename } = await fileIn(request, files)
+    await files.rename(filename, readableAlt(/** @type {{alt: string}} */ (request.body).alt))
+    return reply.redirect('/files', 303)
+  })
+
+  app.post('/edit/delete-picture/:file', { schema: { body: DELETE_SCHEMA } }, async (request, reply) => {
+    const { author } = /** @type {{author?: string}} */ (request.body ?? {})
+    const file = await fileIn(request, files)
+    await files.remove(file, personIn(request)?.name ?? visibleAuthor(author) ?? '')
+    return reply.redirect('/files', 303)
+  })
+}
