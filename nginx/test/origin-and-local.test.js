@@ -71,7 +71,7 @@ for (const wikis of [1, 2]) {
           [method, status, headers['retry-after'], headers['cache-control']],
           [method, 503, '2', 'no-store']
         )
-        assert.match(body, /More is asked of the wiki than it can answer/)
+        assert.match(body, /has more to do than it can do/)
       }
       assert.equal(held.length, 2, 'the wiki received none of them')
       for (const answer of held) answer()

@@ -57,7 +57,7 @@ const JOINER = '(?:\\u200C|\\u200D|\\uFE0F)'
 const MISPLACED = [
   `^${JOINER}`, '(?:\\u200C|\\u200D)$', `[a-z]${JOINER}`, '\\u200C\\u200C|\\u200D\\u200D|\\uFE0F\\uFE0F'
 ].map((pattern) => new RegExp(pattern, 'u'))
-const code = /U\+[0-9A-F]{4,6} at place \d+, which is not seen or turns text around/
+const code = /U\+[0-9A-F]{4,6} at place \d+, which is invisible or changes the direction of the text/
 
 test('an invisible character is found and named with its position', () => {
   for (const [why, text] of Object.entries(HIDDEN)) assert.match(String(hiddenIn(text)), code, why)

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import yazl from 'yazl'
+import { readableDuration } from '../src/readable.js'
 import { BROWSER, get, save, submit, useWiki } from './helper.js'
 import { bearer, cookieOf, peopleOnly, post } from './people.js'
 
@@ -27,11 +28,11 @@ test('a client over the write limit gets 429 with Retry-After; it can still read
   assert.equal(refused.headers['cache-control'], 'no-store')
   const retryAfterS = Number(refused.headers['retry-after'])
   assert.ok(retryAfterS >= 1 && retryAfterS <= 60, String(retryAfterS))
-  assert.match(refused.json().detail, new RegExp(`More than 3 changes.*try again in ${retryAfterS} s`))
+  assert.match(refused.json().detail, new RegExp(`More than 3 changes.*Try again in ${readableDuration(retryAfterS)}\\.`))
 
   const person = await submit(app, 'a', { content: 'too much' })
   assert.equal(person.statusCode, 429)
-  assert.match(person.body, /<h1>Too Many Requests<\/h1>\n<p>More than 3 changes within a minute/)
+  assert.match(person.body, /<h1>Too many requests<\/h1>\n<p>More than 3 changes within a minute/)
   assert.equal((await app.inject({ method: 'DELETE', url: '/wiki/a' })).statusCode, 429)
   assert.equal((await get(app, '/wiki/a')).headers['page-revision'], '3')
   assert.equal((await get(app, '/edit/text/a', BROWSER)).statusCode, 200)
@@ -167,7 +168,7 @@ test('an import stops at the limit of written pages, says when to retry, and the
   assert.ok(retryAfterS > 0 && retryAfterS <= 600, String(retryAfterS))
   assert.match(
     reason,
-    new RegExp(`^An import writes at most 30 pages at once\\. Send the same file again in ${retryAfterS} s`)
+    new RegExp(`^An import writes at most 30 pages at once\\. Send the same file again in ${readableDuration(retryAfterS)}:`)
   )
 
   const early = await importInto(app, zip)

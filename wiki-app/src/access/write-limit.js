@@ -1,6 +1,7 @@
 import createError from '@fastify/error'
 import rateLimit from '@fastify/rate-limit'
 import fp from 'fastify-plugin'
+import { counted, readableDuration } from '../readable.js'
 import { retryAfter } from '../http/retry-after.js'
 import { isUnsafe } from '../http/same-origin.js'
 import { personIn } from './access.js'
@@ -17,7 +18,7 @@ const CLIENTS_MAX = 20_000
 
 const TooManyWrites = createError(
   'WIKI_TOO_MANY_WRITES',
-  'More than %d %s within a minute came from your address. Nothing was changed by this one; try again in %d s.',
+  'More than %s within a minute came from your address, so this one was not made. Try again in %s.',
   429
 )
 
@@ -61,11 +62,14 @@ export const writeLimit = fp(
       if (!isUnsafe(request.method)) return done()
       const { changes = true } = /** @type {{changes?: boolean}} */ (request.routeOptions.config)
       const [count, max, what] = changes
-        ? [countWrite, perMinute, 'changes']
-        : [countPreview, PREVIEWS_PER_WRITE * perMinute, 'previews']
+        ? [countWrite, perMinute, 'change']
+        : [countPreview, PREVIEWS_PER_WRITE * perMinute, 'preview']
       count(request).then((result) => {
         if (result.isAllowed || !result.isExceeded) done()
-        else done(retryAfter(new TooManyWrites(max, what, result.ttlInSeconds), result.ttlInSeconds))
+        else {
+          const wait = readableDuration(result.ttlInSeconds)
+          done(retryAfter(new TooManyWrites(counted(max, what), wait), result.ttlInSeconds))
+        }
       }, done)
     })
   })

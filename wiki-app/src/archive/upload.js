@@ -2,13 +2,14 @@ import { mkdtemp, open, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import createError from '@fastify/error'
+import { readableSize } from '../readable.js'
 
 /** Of a zip, or of a folder's files together. */
 export const IMPORT_MAX_BYTES = 268_435_456
 
 const TooLarge = createError(
   'WIKI_UPLOAD_TOO_LARGE',
-  'The file has more than %d bytes, which is the most that is taken at once. Send it in several parts.',
+  'The file is larger than %s. Send it in several parts.',
   413
 )
 export const Interrupted = createError('WIKI_UPLOAD_INTERRUPTED', 'The file did not arrive as a whole. Send it again.', 400)
@@ -60,7 +61,7 @@ export function refuseLonger ({ headers }, maxBytes) {
 }
 
 /** @param {number} maxBytes */
-const tooLarge = (maxBytes) => Object.assign(new TooLarge(maxBytes), { headers: { connection: 'close' } })
+const tooLarge = (maxBytes) => Object.assign(new TooLarge(readableSize(maxBytes)), { headers: { connection: 'close' } })
 
 async function openNameless () {
   const directory = await mkdtemp(path.join(tmpdir(), 'stevec-upload-'))

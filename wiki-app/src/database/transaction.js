@@ -22,7 +22,7 @@ const TRANSIENT_CODES = new Set([DUPLICATE_KEY, TRANSACTION_EXPIRED])
 
 const WriteConflict = createError(
   'WIKI_LOST_RACE',
-  'Others kept changing the same pages, tags or links, and this change was not made. Try again in a moment.',
+  'Others are changing the same pages, tags or links just now, and your change was not made. Try again in a moment.',
   503
 )
 

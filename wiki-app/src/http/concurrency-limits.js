@@ -14,7 +14,7 @@ const SAFE = new Set(['GET', 'HEAD', 'OPTIONS'])
 
 const Busy = createError(
   'WIKI_BUSY',
-  'More is asked of the wiki than it can answer just now. Nothing was done; try again in a moment.',
+  'The wiki has more to do than it can do just now. Nothing was changed; try again in a moment.',
   503
 )
 

@@ -6,7 +6,7 @@ import { createKeyedMutex } from '../process/keyed-mutex.js'
 
 const UnknownType = createError(
   'WIKI_UNKNOWN_TYPE',
-  'The text is taken as text/markdown, as JSON {"content": "…"}, or as a form with the field “content”.',
+  'Send the text as text/markdown, as JSON {"content": "…"}, or as a form with the field “content”.',
   415
 )
 const NotUtf8 = createError('WIKI_NOT_UTF8', 'The text is not valid UTF-8.', 400)

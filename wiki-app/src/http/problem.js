@@ -10,6 +10,23 @@ import { HTML, renderFor, wantsHtml } from '../views.js'
 
 const RETRY_AFTER_S = 2
 
+/** For people; programs get the standard's words. @type {Record<number, string>} */
+const TITLES = {
+  400: 'This cannot be done',
+  401: 'Sign in first',
+  403: 'This is not allowed',
+  404: 'Not found',
+  405: 'This cannot be done here',
+  409: 'This cannot be done',
+  412: 'The page has changed',
+  413: 'Too large',
+  415: 'This cannot be used here',
+  422: 'This cannot be done',
+  429: 'Too many requests',
+  500: 'Something went wrong',
+  503: 'Not possible just now'
+}
+
 const NotFound = createError('WIKI_NOT_FOUND', 'There is nothing at this address.', 404)
 const MethodNotAllowed = createError('WIKI_METHOD_NOT_ALLOWED', '%s is not possible here, only %s.%s', 405)
 
@@ -30,7 +47,7 @@ export function createErrorHandler (isUnavailable) {
       request.log.error({ request_id: request.id, err: error, method: request.method, url: pathOf(request) }, 'unexpected error')
     }
     reply.code(status).headers({ ...SECURITY_HEADERS, ...headers, 'cache-control': 'no-store' })
-    const title = STATUS_CODES[status] ?? 'Error'
+    const title = TITLES[status] ?? STATUS_CODES[status] ?? 'Error'
     if (wantsHtml(request)) {
       return reply.type(HTML).send(renderFor(request, 'error', { title, status, detail, requestId: request.id, signInUrl: error.signInUrl, createUrl: error.createUrl, historyUrl: error.historyUrl }))
     }

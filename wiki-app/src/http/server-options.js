@@ -1,6 +1,7 @@
 import { logController } from '../observe/request-log.js'
 import { answerMalformed } from './malformed-requests.js'
 import { schemaCompilers } from './schema-compilers.js'
+import { schemaError } from './schema-errors.js'
 
 /** @import {FastifyError, FastifyRequest, FastifyServerFactory} from 'fastify' */
 /** @import {IncomingMessage} from 'node:http' */
@@ -38,6 +39,7 @@ export const serverOptions = ({ config, logTo, requestIds, serverFactory, onFram
   trustProxy: false,
   routerOptions: { maxParamLength: PARAMETER_MAX_CHARS },
   schemaController: { compilersFactory: schemaCompilers },
+  schemaErrorFormatter: schemaError,
   // Ajv must drop and convert nothing silently. A test validates the schemas themselves.
   ajv: {
     customOptions: {

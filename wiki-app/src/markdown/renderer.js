@@ -1,4 +1,5 @@
 import createError from '@fastify/error'
+import { readableSize } from '../readable.js'
 import { CPU_MAX_MS, createAuthorsPool } from '../threads/authors.js'
 import { TooCostly } from '../threads/pool.js'
 import { RENDERER_VERSION } from './version.js'
@@ -6,14 +7,16 @@ import { RENDERER_VERSION } from './version.js'
 /** @import {Pool} from '../threads/pool.js' */
 
 const TooLarge = createError(
-  'WIKI_PAGE_TOO_LARGE', 'The page would have %d bytes of Markdown; at most %d are possible.', 413
+  'WIKI_PAGE_TOO_LARGE', 'The text is longer than %s, the most that a page may have. Split it into several pages.', 413
 )
 const TooLargeHtml = createError(
-  'WIKI_PAGE_TOO_LARGE', '%d bytes of Markdown would become %d bytes of HTML; at most %d are possible.', 413
+  'WIKI_PAGE_TOO_LARGE',
+  'As a page, this text of %s would have %s of HTML, and at most %s are possible. Split it into several pages.',
+  413
 )
 const TooComplicated = createError(
   'WIKI_PAGE_TOO_COMPLICATED',
-  'The text is too complicated: to make it a page takes more than %s s of processor time. ' +
+  'The text is too complicated: making it a page takes more than %s s of processor time. ' +
     'Make it simpler, or split it into several pages.',
   422
 )
@@ -48,14 +51,14 @@ export function createRenderer ({ maxBytes, cpuMaxMs = CPU_MAX_MS, pool = create
      */
     async render (markdown, { yields = false } = {}) {
       const contentBytes = Buffer.byteLength(markdown)
-      if (contentBytes > maxBytes) throw new TooLarge(contentBytes, maxBytes)
+      if (contentBytes > maxBytes) throw new TooLarge(readableSize(maxBytes))
       const htmlMaxBytes = htmlBytesMax(contentBytes, maxBytes)
       const task = { markdown, maxBytes: htmlMaxBytes }
       const givesWay = yields || contentBytes > SHORT_MAX_BYTES
       const { bytes, html, links } = await pool.run(task, { bytes: contentBytes, yields: givesWay }).catch((error) => {
         throw error instanceof TooCostly ? new TooComplicated(cpuMaxMs / 1000) : error
       })
-      if (bytes > htmlMaxBytes) throw new TooLargeHtml(contentBytes, bytes, htmlMaxBytes)
+      if (bytes > htmlMaxBytes) throw new TooLargeHtml(...[contentBytes, bytes, htmlMaxBytes].map(readableSize))
       return { contentBytes, html, links }
     },
 

@@ -11,7 +11,7 @@ const InvalidTime = createError(
   'WIKI_INVALID_TIME', '“%s” is not a point in time: write it like 2026-01-31T18:00, in UTC.', 400
 )
 const OwnChanges = createError(
-  'WIKI_OWN_CHANGES', 'These are your own changes. Take them back page by page, in the history of each.', 400
+  'WIKI_OWN_CHANGES', 'These are your own changes. Undo them page by page, in the history of each.', 400
 )
 
 const REVERT_URL = '/edit/revert-author'
@@ -46,7 +46,7 @@ export async function authorRevertRoutes (app, { authorRevert }) {
     const asked = /** @type {Asked} */ (request.query)
     const found = asked.author === undefined ? null : await authorRevert.plan(optionsIn(request, asked))
     return reply.type(HTML).send(renderFor(request, 'revert-author', {
-      title: 'Take back an author’s changes',
+      title: 'Undo an author’s changes',
       url: REVERT_URL,
       asked: { author: '', since: '', limit: '', after: '', ...asked },
       limitMax: PAGES_MAX,
@@ -65,7 +65,7 @@ export async function authorRevertRoutes (app, { authorRevert }) {
       return { author: options.author, done, skipped: outcomes.length - done, next, pages: outcomes }
     }
     return reply.type(HTML).send(renderFor(request, 'reverted-author', {
-      title: options.author === '' ? 'Changes without a name taken back' : `Changes by “${options.author}” taken back`,
+      title: options.author === '' ? 'Changes without a name undone' : `Changes by “${options.author}” undone`,
       url: REVERT_URL,
       asked: { since: '', limit: '', ...asked, after: next },
       done,

@@ -31,7 +31,7 @@ export function canonicalName (raw) {
       throw new InvalidName(parts.length === 1 ? 'it is empty' : 'a part before or after a slash is empty')
     }
     // Browsers and proxies resolve these as path segments.
-    if (part === '.' || part === '..') throw new InvalidName('it means a place, not a page')
+    if (part === '.' || part === '..') throw new InvalidName('a part of it is “.” or “..”')
   }
   const name = parts.join('/')
   if ([...name].length > NAME_MAX_CHARS) throw new InvalidName(`it is longer than ${NAME_MAX_CHARS} characters`)

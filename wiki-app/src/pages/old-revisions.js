@@ -6,8 +6,8 @@ import { createPool } from '../threads/pool.js'
 /** @import {History, RevisionItem} from './history.js' */
 /** @import {Difference} from './difference.js' */
 
-const Busy = createError('WIKI_PAST_BUSY', 'Many old texts are being looked at just now. Try again in a moment.', 503)
-const TooCostly = createError('WIKI_PAST_TOO_COSTLY', 'This takes more work than the wiki does for a reader. ' +
+const Busy = createError('WIKI_PAST_BUSY', 'Many readers look at old texts just now. Try again in a moment.', 503)
+const TooCostly = createError('WIKI_PAST_TOO_COSTLY', 'This text is too long or too complicated to be shown here. ' +
   'The Markdown of each revision is at /api/v1/pages/{name}/revisions/{number}.', 422)
 
 /** The texts of the next task are read meanwhile. */

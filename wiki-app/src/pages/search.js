@@ -13,7 +13,7 @@ import { searchKey, titleQuery } from './search-key.js'
 const LIST_FIELDS = { revision: 1, modified_at: 1 }
 const SearchTooLong = createError(
   'WIKI_SEARCH_TOO_LONG',
-  'This takes too long just now, and was given up. Longer or rarer words are found sooner; or try again in a moment.',
+  'The search took too long and was stopped. Search for longer or rarer words, or try again in a moment.',
   503
 )
 

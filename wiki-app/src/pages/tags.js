@@ -37,6 +37,6 @@ export function canonicalTag (raw) {
   if (/[/\\,]/.test(raw)) throw new InvalidTags('one has a slash, a backslash or a comma')
   const tag = raw.normalize('NFC').toLowerCase().replace(/\s+/gu, ' ').trim()
   if ([...tag].length > TAG_MAX_CHARS) throw new InvalidTags(`one is longer than ${TAG_MAX_CHARS} characters`)
-  if (tag === '.' || tag === '..') throw new InvalidTags('one means a place')
+  if (tag === '.' || tag === '..') throw new InvalidTags('one is “.” or “..”')
   return tag
 }
