@@ -467,7 +467,7 @@ test('UPLOAD_MAX_BYTES applies to Content-Length and to the bytes that arrive', 
   const over = Buffer.concat([fits, Buffer.alloc(1)])
   for (const answer of [await post(app, over), await submitForm(app, [['file', over]])]) {
     assert.equal(answer.statusCode, 413)
-    assert.match(answer.json().detail, /larger than 100000 bytes/)
+    assert.match(answer.json().detail, /larger than 97\.7 kB/)
   }
   assert.deepEqual(await counts(), [1, 1])
 

@@ -59,7 +59,7 @@ test('the preview of a text that is too large gets 413 with the reason and the t
   const app = await wiki.build(t, { PAGE_MAX_BYTES: '1000' })
   const shown = await preview(app, 'a', { content: 'x'.repeat(1001), tags: 'one', base_revision: '3' })
   assert.equal(shown.statusCode, 413)
-  assert.match(shown.body, /role="alert">The page would have 1001 bytes/)
+  assert.match(shown.body, /role="alert">The text is longer than 1000 bytes/)
   assert.match(shown.body, /<textarea [^>]*>\nx{1001}<\/textarea>[^]*value="one"/)
   assert.match(shown.body, /name="base_revision" value="3"/)
   const program = await preview(app, 'a', { content: 'x'.repeat(1001) }, {})

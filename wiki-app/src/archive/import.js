@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { readableDuration } from '../readable.js'
 import { isForClient } from './client-error.js'
 import { isPageFile, isPictureFile } from './file-names.js'
 import { Folder } from './folder.js'
@@ -189,7 +190,7 @@ const breakOff = (progress, reason) => { Object.assign(progress, { done: false, 
 
 /** @param {ImportTotals} totals @param {Refusal} refusal */
 function pause (totals, { pages, retryAfterS }) {
-  const next = `Send the same file again in ${retryAfterS} s: what is done already is left as it is.`
+  const next = `Send the same file again in ${readableDuration(retryAfterS)}: what is done already is left as it is.`
   breakOff(totals, `An import writes at most ${pages} pages at once. ${next}`)
   Object.assign(totals, { left: 0, retry_after_s: retryAfterS })
 }

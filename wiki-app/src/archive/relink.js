@@ -1,15 +1,17 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import createError from '@fastify/error'
+import { readableSize } from '../readable.js'
 import { slugOf } from '../markdown/slug.js'
 import { canonicalName, viewUrl } from '../pages/name.js'
 import { TooCostly } from '../threads/pool.js'
+import { unwritten } from './folder.js'
 
 /** @import {Pool} from '../threads/pool.js' */
 /** @import {Folder, Target} from './folder.js' */
 /** @import {LinkPlace, Place, WikiPlace} from './link-places.js' */
 
 const TooLong = createError(
-  'WIKI_RELINKED_TOO_LONG', 'With links to its pages instead of files the text would have more than %d bytes.', 413
+  'WIKI_RELINKED_TOO_LONG', 'With links to its pages instead of files the text would be longer than %s.', 413
 )
 
 const PLACES_PER_TURN = 200
@@ -52,7 +54,7 @@ export function createRelink ({ authors, maxBytes }) {
       if (lost !== undefined && missing.size < MISSING_MAX) missing.add(lost)
       if (text === undefined) continue
       length += text.length - (place.end - place.start)
-      if (length > maxBytes) throw new TooLong(maxBytes)
+      if (length > maxBytes) throw new TooLong(readableSize(maxBytes))
       pieces.push(content.slice(at, place.start), text)
       at = place.end
     }
@@ -65,10 +67,11 @@ export function createRelink ({ authors, maxBytes }) {
  * @param {LinkPlace} place @param {string} path @param {Folder} folder
  * @returns {{text?: string, lost?: string}} `text`: what comes in its place
  */
-function ofLink ({ destination }, path, folder) {
+function ofLink ({ destination, isWiki = false }, path, folder) {
   const found = folder.find(path, destination)
-  if (found === undefined) return {}
-  return found === null ? { lost: destination } : { text: addressOf(found) }
+  const target = found ?? (isWiki ? unwritten(destination) : undefined)
+  if (target) return { text: addressOf(target) }
+  return found === null ? { lost: destination } : {}
 }
 
 /** @param {WikiPlace} place @param {string} path @param {Folder} folder @returns {ReturnType<typeof ofLink>} */

@@ -309,7 +309,7 @@ test('a failed preview says why, and the text stays in the editor', async (t) =>
   await page.goto('/edit/text/a')
   await page.getByLabel('Text, in').fill('x'.repeat(1_001))
   await page.getByRole('button', { name: 'Preview' }).click()
-  await page.getByText('No preview: The page would have 1001 bytes').waitFor()
+  await page.getByText('No preview: The text is longer than 1000 bytes').waitFor()
   await page.getByLabel('Text, in').fill('short')
   await page.locator('.preview', { hasText: 'short' }).waitFor()
   await page.context().setOffline(true)
