@@ -167,7 +167,7 @@ test('a page can be created, opened for editing and deleted with plain HTML form
   const seen = await get(app, String(saved.headers.location), BROWSER)
   assert.match(
     seen.body,
-    /Saved as revision 1\. This address shows it\. Elsewhere you .* previous text for up to 180 s: /
+    /Saved as revision 1\. This address shows it\. Elsewhere you .* previous text for up to 3 minutes: /
   )
   assert.match(seen.body, /<p>one\ntwo &amp; &lt;three&gt;<\/p>/)
 
@@ -175,8 +175,8 @@ test('a page can be created, opened for editing and deleted with plain HTML form
   // HTML drops the first line break after the tag; the second one belongs to the text.
   assert.match(edit.body, /<textarea [^>]*>\n\none\ntwo &amp; &lt;three&gt;\n<\/textarea>/)
   assert.match(
-    edit.body,
-    /<form method="post" action="\/edit\/delete\/My%20caf%C3%A9">.*<button class="danger">Delete “My café”/
+    (await get(app, '/edit/delete/My%20caf%C3%A9', BROWSER)).body,
+    /<form method="post" action="\/edit\/delete\/My%20caf%C3%A9">[^]*<button class="danger">Delete “My café”/
   )
 
   const deleted = await app.inject({
@@ -197,7 +197,7 @@ test('a page can be created, opened for editing and deleted with plain HTML form
 test('the form for a new page asks for a valid name; an edit URL redirects to the canonical name', async (t) => {
   const app = await wiki.build(t)
   const form = await get(app, '/edit/new', BROWSER)
-  assert.match(form.body, /<form class="new" action="\/edit\/new">/)
+  assert.match(form.body, /<form class="new writes" action="\/edit\/new">/)
   assert.equal((await get(app, '/edit/new?name=', BROWSER)).statusCode, 400)
   assert.equal((await get(app, '/edit/new?name=a&name=b', BROWSER)).statusCode, 400)
   assert.equal((await get(app, '/edit/new?name=stevec', BROWSER)).statusCode, 400)

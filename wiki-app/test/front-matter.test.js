@@ -32,7 +32,7 @@ test('invalid front matter gets 400 with the reason; a rule (---) in front of pl
     ['tags: {a: b}', /the tags are no list of words/],
     ['name: a\nname: b', /it has “name” twice/],
     [`${'['.repeat(FRONT_MATTER_MAX_BYTES - 10)}`, /cannot be read/],
-    [`a: ${'b'.repeat(FRONT_MATTER_MAX_BYTES)}`, /longer than 32768 bytes/]
+    [`a: ${'b'.repeat(FRONT_MATTER_MAX_BYTES)}`, /longer than 32 kB/]
   ]) {
     await assert.rejects(
       reader.read(`---\n${yaml}\n---\ntext`),

@@ -77,7 +77,7 @@ test('differences of long texts are made outside the main thread and are shown i
   for (const { statusCode, rawPayload, body } of answers) {
     assert.equal(statusCode, 200)
     assert.ok(rawPayload.length < SHOWN_MAX_BYTES, `${rawPayload.length} bytes`)
-    assert.match(body, /too long to be shown whole/)
+    assert.match(body, /too long to show all of it/)
     assert.match(body, /… \d+ more lines …/)
     assert.ok(body.includes('<ins>') && body.includes('<del>'))
   }
@@ -152,7 +152,7 @@ test('the pages of revisions, the newest included, do not mark links to missing 
   const app = await wiki.build(t)
   await save(app, 'a', 'older [[none]]')
   await save(app, 'a', 'newest [[none]]')
-  assert.match((await get(app, '/wiki/a')).body, /<a href="\/wiki\/none" class="missing"/)
+  assert.match((await get(app, '/wiki/a')).body, /<a href="\/edit\/new\/none" class="missing"/)
   for (const [revision, word] of [[1, 'older'], [2, 'newest']]) {
     assert.match(
       (await get(app, `/revision/a/${revision}`)).body,
@@ -174,6 +174,7 @@ test('unknown query parameters are removed by one redirect, which never names an
     ['/changes?author=&r=%zz', '/changes?author='],
     ['/changes.atom?fbclid=1', '/changes.atom'],
     ['/?r=http://evil.example', '/'],
+    ['/pages?r=http://evil.example&q=a', '/pages?q=a'],
     ['/search?r=1&q=a+b', '/search?q=a+b'],
     ['/tags?r', '/tags'],
     ['/wanted?r=1', '/wanted'],
@@ -225,7 +226,7 @@ test('a conflict of long texts shows both texts in full and the start of their d
   assert.equal(statusCode, 409)
   assert.ok(body.includes(`>\n${mine}</textarea>`), 'mine')
   assert.ok(body.includes(`>\n${theirs}</textarea>`), 'theirs')
-  assert.match(body, /too long to be shown whole\. Both texts are below/)
+  assert.match(body, /too long to show all of it\. Both texts are below/)
 })
 
 test('a conflict shows both texts even if their difference cannot be computed', async (t) => {

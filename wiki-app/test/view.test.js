@@ -202,12 +202,12 @@ test('the cache policy sets Cache-Control, and the notice after a save says when
   for (const [settings, cacheControl, notice] of /** @type {[Record<string, string>, string, RegExp][]} */ ([
     [
       { CACHE_POLICY: 'ttl', CACHE_TTL_S: '60' }, 'public, max-age=60',
-      /you and others .* for up to 60 s: .* your browser/
+      /you and others .* for up to 1 minute: .* your browser/
     ],
     [{ CACHE_POLICY: 'ttl', CACHE_TTL_S: '0' }, 'public, max-age=0', /Everybody sees it from now on\./],
     [
       { CACHE_POLICY: 'purge-url', ...ZONE }, 'public, no-cache',
-      /caches have not confirmed yet .* for up to 86400 s\./
+      /caches have not confirmed yet .* for up to 24 hours\./
     ],
     [{ CACHE_POLICY: 'revalidate' }, 'public, no-cache', /Everybody sees it from now on\./],
     [{ CACHE_POLICY: 'no-store' }, 'private, no-store', /Everybody sees it from now on\./]

@@ -227,11 +227,11 @@ export const list = (description, schema, items) => ({
 
 const PROBLEMS = {
   302: 'The page has another name now; the Location header leads there.',
-  304: 'What you have is still good.',
+  304: 'Nothing has changed since the copy that you have.',
   400: 'The request is not as it is described here.',
   401: 'This wiki takes changes only with a token that it knows (ACCESS=users).',
   403: 'You may not change anything here (your role, ACCESS=read-only), or the request comes from another site’s page.',
-  404: 'There is no such thing.',
+  404: 'There is nothing of that name or number.',
   408: 'The request did not arrive in time.',
   409: 'The name is taken, or there are too many subpages.',
   412: 'The page is not as you expect it. Nothing was changed.',
@@ -240,7 +240,7 @@ const PROBLEMS = {
   422: 'The text takes too long to render, or the texts to compare.',
   429: 'Too many of these run at the same time, or you asked too often.',
   431: 'The header fields are too long.',
-  503: 'The wiki cannot reach its database, or more is asked of it than it can do. Try again in a moment.'
+  503: 'The wiki cannot reach its database, or has too much to do. Try again in a moment.'
 }
 
 /** @typedef {keyof typeof PROBLEMS} Other */

@@ -1,4 +1,5 @@
 import createError from '@fastify/error'
+import { readableSize } from '../readable.js'
 import { pathRefusal } from './paths.js'
 
 /** @import {FileHandle} from 'node:fs/promises' */
@@ -16,7 +17,7 @@ export const memberFiles = (file, members) => async function * files () {
       path,
       ...(refusal && { error: new Refused(refusal) }),
       read (maxBytes) {
-        if (bytes > maxBytes) return Promise.reject(new Refused(`It has more than ${maxBytes} bytes.`))
+        if (bytes > maxBytes) return Promise.reject(new Refused(`It is larger than ${readableSize(maxBytes)}.`))
         return readPart(file, start, bytes)
       }
     }

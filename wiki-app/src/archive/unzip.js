@@ -1,6 +1,7 @@
 import { crc32 } from 'node:zlib'
 import createError from '@fastify/error'
 import yauzl from 'yauzl'
+import { readableSize } from '../readable.js'
 import { pathRefusal } from './paths.js'
 
 const NotAZip = createError('WIKI_NOT_A_ZIP', 'This is not a whole zip file: %s', 400)
@@ -92,7 +93,7 @@ function typeRefusal (entry) {
 
 /** @param {yauzl.ZipFile} zip @param {yauzl.Entry} entry @param {number} maxBytes @param {{bytes: number}} budget */
 async function read (zip, entry, maxBytes, budget) {
-  const tooLarge = `It has more than ${maxBytes} bytes.`
+  const tooLarge = `It is larger than ${readableSize(maxBytes)}.`
   if (entry.uncompressedSize > maxBytes) throw new Refused(tooLarge)
   if (budget.bytes <= 0) {
     throw new Refused('The zip unpacks to far more than a zip of texts does; this file and those behind it are left out. Send them in another one.')

@@ -1,3 +1,4 @@
+import { readableDuration } from '../readable.js'
 import { escapeHtml } from '../views.js'
 import { differenceUrl } from './name.js'
 
@@ -28,12 +29,12 @@ const EVERYBODY = 'Everybody sees it from now on.'
 function untilExpiry ({ staleS }) {
   if (staleS === 0) return EVERYBODY
   return 'This address shows it. Elsewhere you and others may see the previous text for up to ' +
-    `${staleS} s: caches keep it, your browser’s among them.`
+    `${readableDuration(staleS)}: caches keep it, your browser’s among them.`
 }
 
 /** @param {CachePolicy} policy @param {boolean} confirmed */
 function afterPurge ({ unpurgedStaleS }, confirmed) {
   if (confirmed) return `The caches have forgotten the previous text. ${EVERYBODY}`
   return 'This address shows it. The caches have not confirmed yet that they forgot the previous text: ' +
-    `until they do, you and others may see it elsewhere, for up to ${unpurgedStaleS} s.`
+    `until they do, you and others may see it elsewhere, for up to ${readableDuration(unpurgedStaleS)}.`
 }
