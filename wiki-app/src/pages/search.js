@@ -95,15 +95,6 @@ export function createSearch ({ Pages, Targets, Tags }, { searchMaxMs = SEARCH_M
     },
 
     /**
-     * Pages with nearly this name: it differs in case, accents, spaces or underscores only.
-     * @param {string} name @returns {Promise<string[]>} at most 5 names
-     */
-    async alike (name) {
-      const found = await byKey({ search_key: searchKey(name), _id: mongoose.trusted({ $ne: name }) }, ALIKE_MAX)
-      return found.map(({ _id }) => _id)
-    },
-
-    /**
      * The best match first; of too many hits, the best for the first word.
      * @param {{q: string, skip: number, limit: number}} options  `q`: words, "phrases in quotes", -excluded words
      * @returns {Promise<Found<TextHit> & {ranked: boolean}>}
@@ -212,7 +203,6 @@ export function createSearch ({ Pages, Targets, Tags }, { searchMaxMs = SEARCH_M
 /** @template T @typedef {{items: T[], more: boolean}} Found */
 
 const FORMER_NAMES_MAX = 100
-const ALIKE_MAX = 5
 
 /** @template T @param {T[]} found  `limit` + 1 items when there are more @param {number} limit @returns {Found<T>} */
 const partOf = (found, limit) => ({ items: found.slice(0, limit), more: found.length > limit })
