@@ -20,20 +20,20 @@ test('the API’s page tries calls, and those that write carry the token that Au
   const save = callOf('Create or replace a page')
   await save.locator('summary').click()
   assert.equal(await statusOf(save), 401)
-  await save.getByRole('status').getByText('401').waitFor()
+  await save.getByRole('status').filter({ hasText: '401' }).waitFor()
 
   await page.getByLabel('Your token').fill(tokenOf('editor'))
   await page.getByRole('button', { name: 'Authorize' }).click()
   await page.getByText('Calls carry this token').waitFor()
   assert.equal(await statusOf(save), 201)
-  await save.getByRole('status').getByText('201').waitFor()
+  await save.getByRole('status').filter({ hasText: '201' }).waitFor()
   assert.match(await save.getByLabel('Response').innerText(), /"name": "News\/January"/)
 
   const list = callOf('List the pages with a tag')
   await list.locator('summary').click()
   await list.getByLabel('tag').fill('news')
   assert.equal(await statusOf(list), 200)
-  await list.getByLabel('Response').getByText('"News/January"').waitFor()
+  await list.getByLabel('Response').filter({ hasText: '"News/January"' }).waitFor()
   assert.deepEqual(elsewhere, [], 'the page sends requests to the wiki alone')
 })
 
