@@ -65,24 +65,25 @@ test('a page records at most 500 links, each once', () => {
   assert.equal(new Set(links).size, 500)
 })
 
-test('a link to a missing page gets a class and a title and keeps its target', () => {
+test('a link to a missing page leads to its editor, with a class and a title, until the page is there', () => {
   const { html } = render(
-    '[[a]] [[a#x|y]] [[b]] [z](a "so") [[it\'s]] <a href="/wiki/a"> `<a href="/wiki/a">` ' +
+    '[[a]] [[a#x|y]] [[b]] [z](a "so") [[it\'s]] [n](/edit/new/a) <a href="/wiki/a"> `<a href="/wiki/a">` ' +
       '[q](/x "<a href=\\"/wiki/a\\"")'
   )
   const missing = String(withMissing(html, new Set(['a', 'it\'s'])))
   assert.equal(missing.match(/class="missing"/g)?.length, 4)
   assert.match(
     missing,
-    /<a href="\/wiki\/a#x" class="missing" title="not written yet">y<\/a> <a href="\/wiki\/b">b<\/a> <a href="\/wiki\/a" class="missing" title="so – not written yet">z<\/a>/
+    /<a href="\/edit\/new\/a#x" class="missing" rel="nofollow" title="not written yet">y<\/a> <a href="\/wiki\/b">b<\/a> <a href="\/edit\/new\/a" class="missing" rel="nofollow" title="so – not written yet">z<\/a>/
   )
-  assert.equal(
-    missing
-      .replaceAll(' class="missing"', '')
-      .replace('title="so – not written yet"', 'title="so"')
-      .replaceAll(' title="not written yet"', ''),
-    html
-  )
+  assert.match(missing, /<a href="\/edit\/new\/a">n<\/a>/, 'an author’s own link to an editor stays as it is')
+  assert.equal(String(withMissing(missing, new Set())), html, 'the mark can be taken back')
+  assert.equal(String(withMissing(missing, new Set(['a', 'it\'s']))), missing)
+
+  const ofEarlierVersion = missing.replaceAll('/edit/new/', '/wiki/').replaceAll(' rel="nofollow"', '')
+    .replace('<a href="/wiki/a">n</a>', '<a href="/edit/new/a">n</a>')
+  assert.equal(String(withMissing(ofEarlierVersion, new Set())), html)
+  assert.equal(String(withMissing(ofEarlierVersion, new Set(['a', 'it\'s']))), missing)
   assert.equal(String(withMissing(html, new Set())), html)
 })
 

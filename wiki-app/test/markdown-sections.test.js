@@ -10,15 +10,15 @@ const render = (markdown) => toHtml({ markdown, maxBytes: 10_000_000 }).html
 /** @param {string} html */
 const idsOf = (html) => [...html.matchAll(/<h([2-6]) id="([^"]*)"/g)].map(([, depth, id]) => `${depth} ${id}`)
 
-test('headings start one level below the page title, and each has an id and a link to itself', () => {
+test('headings are below the page’s name by their outline, and each has an id and a link to itself', () => {
   assert.equal(
     render('# Big *deal*'),
     '<div class="heading"><h2 id="big-deal">Big <em>deal</em></h2>' +
       '<a class="anchor" href="#big-deal" aria-label="Link to “Big deal”">#</a></div>\n'
   )
   assert.deepEqual(
-    idsOf(render('# Č š!\n## Č š\n##### č-š-2\n###### Č Š\n# `a`[^1] ![b](/c)\n#\n# 日本\n\n[^1]: x')),
-    ['2 č-š', '3 č-š-2', '6 č-š-2-2', '6 č-š-3', '2 a-b', '2 section', '2 日本']
+    idsOf(render('# Č š!\n\n# Č š\n##### č-š-2\n###### Č Š\n# `a`[^1] ![b](/c)\n#\n# 日本\n\n[^1]: x')),
+    ['2 č-š', '2 č-š-2', '3 č-š-2-2', '4 č-š-3', '2 a-b', '2 section', '2 日本']
   )
 })
 
@@ -29,8 +29,10 @@ test('a page with three or more headings has a table of contents', () => {
     '<li><a href="#a">a</a><ol>', '<li><a href="#b-c">b &amp; &lt;c&gt;</a></li>', '</ol>', '</li>',
     '<li><a href="#d">d</a></li>', '</ol>', '</details></nav>', '<p>text</p>'
   ].join('\n')}`))
+  assert.match(render('# a\n'.repeat(12)), /<details open>/)
+  assert.match(render('# a\n'.repeat(13)), /<details><summary>/, 'a long one is folded')
   fc.assert(fc.property(fc.array(fc.integer({ min: 1, max: 6 }), { minLength: 3, maxLength: 20 }), (depths) => {
-    const html = render(depths.map((depth, index) => `${'#'.repeat(depth)} h${index}`).join('\n'))
+    const html = render(`text\n${depths.map((depth, index) => `${'#'.repeat(depth)} h${index}`).join('\n')}`)
     assertHarmless(html)
     assert.deepEqual(
       [...html.matchAll(/<li><a href="#([^"]*)"/g)].map(([, id]) => id),

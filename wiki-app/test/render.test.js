@@ -37,10 +37,12 @@ test('code in a known language is highlighted with classes; other code is shown 
   )
 })
 
-test('a task list item becomes a disabled checkbox with its text as the label', () => {
+test('a task list item becomes a disabled checkbox with its text as the label and its line as the number', () => {
   assert.equal(render('- [ ] *to* do\n- [x] done\n- [y] text\n'),
-    '<ul>\n<li class="task"><label><input type="checkbox" disabled /> <em>to</em> do</label></li>\n' +
-    '<li class="task"><label><input type="checkbox" disabled checked /> done</label></li>\n<li>[y] text</li>\n</ul>\n')
+    '<ul>\n<li class="task"><label><input type="checkbox" disabled data-task="1" /> <em>to</em> do</label></li>\n' +
+    '<li class="task"><label><input type="checkbox" disabled checked data-task="2" /> done</label></li>\n' +
+    '<li>[y] text</li>\n</ul>\n')
+  assert.doesNotMatch(render('- \\[ ] a\n- &#91; ] b\n- <!-- c -->[ ] d\n'), /<input/)
 })
 
 test('only images uploaded to the wiki are shown; others become links', () => {
@@ -125,7 +127,16 @@ for (const hostile of [
   '[x](ftp://example.org) [x](://evil) [x](ht%74p://x) [x](%6aavascript:alert(1)) ' +
     '[x](/wiki/%) [x](/wiki/%ff) [x](http://[)',
   '- [x] <input onfocus=alert(1) autofocus>\n- [ ] [[a|"><script>]]\n',
-  '<math><mtext><table><mglyph><style><img src=x onerror=alert(1)>'
+  '<math><mtext><table><mglyph><style><img src=x onerror=alert(1)>',
+  '<kbd><script>alert(1)</script></kbd> <sub><sup></sub></sup> <mark onclick=alert(1)>x</mark> <br onload=alert(1)>',
+  '<details ontoggle=alert(1) open>\n<summary>x</summary>\n<img src=x onerror=alert(1)>\n</details>',
+  '<details>\n<summary><svg/onload=alert(1)></summary>\n\n</summary></details></article>\n\n</details>',
+  '[<kbd>x](javascript:alert(1))</kbd> [<kbd>](/a)<kbd>](/b) <u>[[a|</u>]] ![<kbd>](/x)</kbd>',
+  '|<kbd>|</kbd>|\n|-|-|\n|<details>|</details>|\n\n# <mark>\n</mark>\n\n[^1]\n\n[^1]: <sub>\n\n</sub>\n',
+  '<!-- --!><script>alert(1)</script> -->\n<!--><script>alert(1)</script><!--->\n<!-- <kbd> -->\n<kb<!-- -->d>',
+  '<scr<!-- -->ipt>alert(1)</script> <<!-- -->script> &lt;<kbd>script</kbd>&gt;',
+  '> [!NOTE]<script>\n> x\n\n> [!note]\n> <script>alert(1)</script>\n\n> [!"onclick=alert(1)]\n> x',
+  'https://a/"onmouseover="alert(1) www.a.b/<script> "onclick="alert(1)"@a.b https://a/\u0000<kbd>x</kbd>'
 ]) {
   test(`harmless: ${JSON.stringify(hostile)}`, () => assertHarmless(render(hostile)))
 }
@@ -162,7 +173,29 @@ for (const [name, hostile] of Object.entries({
   'code fences': '```js\n'.repeat(SIZE / 6),
   'code without punctuation': `\`\`\`java\n${'a\n'.repeat(20_000)}`,
   'code on one line': `\`\`\`js\n${'a'.repeat(45_000)}`,
-  'code of punctuation only': `\`\`\`js\n${'/*"`(\n'.repeat(8_000)}`
+  'code of punctuation only': `\`\`\`js\n${'/*"`(\n'.repeat(8_000)}`,
+  'unclosed inline tags': '<kbd>'.repeat(SIZE / 5),
+  'inline tags without a start': `${'<sub>'.repeat(SIZE / 12)}${'</sup>'.repeat(SIZE / 12)}`,
+  'crossed inline tags': '<sub>*<sup></sub>*</sup>'.repeat(SIZE / 24),
+  'unclosed details': '<details>\n'.repeat(SIZE / 10),
+  'details on one line': '<details><summary>'.repeat(SIZE / 18),
+  'details in lists': '- <details>\n'.repeat(SIZE / 12),
+  'unclosed comments': '<!-- '.repeat(SIZE / 5),
+  'unclosed comments on lines of an item': `- a\n${'  <!--\n'.repeat(SIZE / 7)}\nb -->`,
+  'comments that end in another quote': '> <!--\n\n'.repeat(SIZE / 8),
+  comments: '<!---->'.repeat(SIZE / 7),
+  callouts: '> [!NOTE]\n'.repeat(SIZE / 10),
+  'nested callouts': Array.from({ length: 350 }, (_, i) => `${'>'.repeat(i)} [!NOTE]\n`).join(''),
+  'bare URLs': 'https://a '.repeat(SIZE / 10),
+  'a long bare URL': `https://a.b/${'https://a.b/'.repeat(SIZE / 12)}`,
+  'unfinished URLs': 'https://'.repeat(SIZE / 8),
+  'URLs without a host': 'https://_'.repeat(SIZE / 9),
+  'a long host': `https://${'a.'.repeat(SIZE / 2)}_`,
+  'a URL with trailing punctuation': `https://a/${')'.repeat(SIZE / 4)}${'&a;'.repeat(SIZE / 6)}${'(;'.repeat(SIZE / 8)}`,
+  'www without a host': 'www.'.repeat(SIZE / 4),
+  'addresses of many words': `${'a.'.repeat(SIZE / 2)}@`,
+  'at signs': 'a@'.repeat(SIZE / 2),
+  'mail addresses': 'a@b.c '.repeat(SIZE / 6)
 })) {
   test(`ends in bounded time: ${name}`, () => {
     const before = process.cpuUsage()
@@ -176,7 +209,8 @@ const PIECES = [
   '[[', ']]', '[', ']', '(', ')', '[^a]', '[^a]: ', '|', '#', '# ', '- [ ] ', '- [x] ', '> ', '1. ', '\n', '\n\n',
   '    ', '`', '```js\n', '```\n', '*', '**', '~~', '_', '!', '![', '](', '<', '>', '"', '\'', '&', '\\', '/wiki/a',
   '/files/0123456789abcdef0123456789abcdef.png', 'javascript:', '//', '|-|\n', 'a', 'é', ' ', '\t', '\0', '<script>',
-  'http://a', '[a]: ', '---\n'
+  'http://a', '[a]: ', '---\n', '<kbd>', '</kbd>', '<br>', '<details>\n', '</details>', '<summary>', '</summary>', '<!--',
+  '-->', '> [!TIP]\n', 'www.', '@b.c'
 ]
 const markdownText = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 200 }),

@@ -8,7 +8,7 @@ import { RENDERER_VERSION, SOURCE_HASHES } from '../src/markdown/version.js'
 const require = createRequire(import.meta.url)
 const MARKDOWN = new URL('../src/markdown/', import.meta.url)
 /** Files that do not render texts. */
-const OTHER_FILES = new Set(['missing.js', 'renderer.js', 'version.js'])
+const OTHER_FILES = new Set(['missing.js', 'renderer.js', 'title.js', 'version.js'])
 const LIBRARIES = ['markdown-it', 'highlight.js', 'sanitize-html']
 
 test('the last hash in SOURCE_HASHES matches the sources and libraries of the renderer', () => {

@@ -15,6 +15,7 @@ for (const [scheme, colours] of Object.entries({ light, dark })) {
     for (const [text, ground] of [
       ['ink', 'paper'], ['soft', 'paper'], ['accent', 'paper'], ['bad', 'paper'], ['ink', 'good'], ['accent', 'good'],
       ['ink', 'warn'], ['accent', 'warn'], ['bad', 'warn'],
+      ...['word', 'value', 'name'].map((name) => [name, 'paper']),
       ...['word', 'value', 'name', 'soft', 'bad', 'ink'].map((name) => [name, 'tint'])
     ]) {
       assert.ok(contrast(colours[text], colours[ground]) >= 4.5, `${text} on ${ground}: ${contrast(colours[text], colours[ground])}`)

@@ -3,13 +3,19 @@ import { createSlugs, slugOf } from './slug.js'
 
 /** @import {MarkdownIt} from 'markdown-it' */
 
+/** @typedef {import('markdown-it').Token} Token */
 /** @typedef {{depth: number, id: string, text: string}} Heading  with `depth` from 2 to 6 */
 
 const DEEPEST = 6
 const CONTENTS_MIN = 3
+/** A longer one is folded, so that the text begins on the first screen. */
+const CONTENTS_OPEN_MAX = 12
+/** Start, text, end. */
+const HEADING_TOKENS = 3
 
 /**
- * The page's title is the h1. Headings in lists, quotes and notes are not in the contents.
+ * The page's name is the h1. Levels follow the outline: none is left out, whatever numbers of signs the author wrote.
+ * Headings in lists, quotes and notes are not in the contents; nor is the text's title, which title.js may hide.
  * @param {MarkdownIt} markdownIt
  */
 export function headings (markdownIt) {
@@ -18,26 +24,32 @@ export function headings (markdownIt) {
 
   markdownIt.core.ruler.push('headings', ({ tokens, Token }) => {
     const unique = createSlugs()
+    const depthOf = createOutline()
+    const titled = startsWithTitle(tokens)
     /** @type {Heading[]} */
     const listed = []
     for (const [index, token] of tokens.entries()) {
       if (token.type !== 'heading_open') continue
-      const depth = Math.min(Number(token.tag.slice(1)) + 1, DEEPEST)
+      const isTitle = titled && index === 0
+      const depth = isTitle ? 2 : depthOf(Number(token.tag.slice(1)))
       const text = inlineText(tokens[index + 1].children ?? [])
       const id = unique(slugOf(text))
       token.tag = tokens[index + 2].tag = `h${depth}`
       token.attrs = [['id', id]]
+      token.meta = { isTitle }
       tokens[index + 2].meta = { id, text }
-      if (token.level === 0 && text !== '') listed.push({ depth, id, text })
+      if (token.level === 0 && text !== '' && !isTitle) listed.push({ depth, id, text })
     }
     if (listed.length < CONTENTS_MIN) return
     const contents = new Token('contents', '', 0)
     contents.meta = { listed }
-    tokens.unshift(contents)
+    tokens.splice(titled ? HEADING_TOKENS : 0, 0, contents)
   })
 
-  rules.heading_open = (tokens, index, options, _env, self) =>
-    `<div class="heading">${self.renderToken(tokens, index, options)}`
+  rules.heading_open = (tokens, index, options, _env, self) => {
+    const { isTitle } = /** @type {{isTitle: boolean}} */ (/** @type {unknown} */ (tokens[index].meta))
+    return `<div class="heading${isTitle ? ' text-title' : ''}">${self.renderToken(tokens, index, options)}`
+  }
 
   // Beside the heading: within it, the link would be part of its accessible name.
   rules.heading_close = (tokens, index) => {
@@ -48,7 +60,8 @@ export function headings (markdownIt) {
 
   rules.contents = (tokens, index) => {
     const { listed } = /** @type {{listed: Heading[]}} */ (/** @type {unknown} */ (tokens[index].meta))
-    return `<nav class="contents" aria-label="Contents"><details open=""><summary>Contents</summary>\n${nestedList(listed)}\n</details></nav>\n`
+    const open = listed.length > CONTENTS_OPEN_MAX ? '' : ' open=""'
+    return `<nav class="contents" aria-label="Contents"><details${open}><summary>Contents</summary>\n${nestedList(listed)}\n</details></nav>\n`
   }
 
   /** @param {Heading[]} listed */
@@ -72,5 +85,19 @@ export function headings (markdownIt) {
       html += `<a href="#${id}">${escapeHtml(text)}</a>`
     }
     return html + '</li>\n</ol>'.repeat(open.length)
+  }
+}
+
+/** A first heading `# …` of text alone, which may repeat the page's name. @param {Token[]} tokens */
+const startsWithTitle = ([first, inline]) => first?.type === 'heading_open' && first.tag === 'h1' &&
+  (inline.children ?? []).length > 0 && (inline.children ?? []).every(({ type }) => type === 'text')
+
+/** @returns {(signs: number) => number} the level of the next heading, from 2 */
+function createOutline () {
+  /** Signs of the headings above. @type {number[]} */
+  const open = []
+  return function depthOf (signs) {
+    while (open.length > 0 && open[open.length - 1] >= signs) open.pop()
+    return Math.min(open.push(signs) + 1, DEEPEST)
   }
 }

@@ -1,7 +1,11 @@
 import MarkdownIt from 'markdown-it'
+import { autolinks } from './autolinks.js'
+import { callouts } from './callouts.js'
 import { highlight } from './code.js'
+import { comments } from './comments.js'
 import { footnotes } from './footnotes.js'
 import { headings } from './headings.js'
+import { htmlTags } from './html-tags.js'
 import { links } from './links.js'
 import { markBytesMax } from './missing.js'
 import { sanitize } from './sanitize.js'
@@ -15,7 +19,8 @@ const NESTING_MAX = 40
 /** Footnotes come before the rules that need the text in its shown order. */
 const markdownIt = new MarkdownIt('commonmark', { html: false, maxNesting: NESTING_MAX, xhtmlOut: false, highlight })
   .enable(['table', 'strikethrough'])
-  .use(tables).use(wikiLinks).use(footnotes).use(links).use(headings).use(taskLists)
+  .use(tables).use(callouts).use(comments).use(htmlTags).use(autolinks)
+  .use(wikiLinks).use(footnotes).use(links).use(headings).use(taskLists)
 
 /**
  * Names of linked pages, labels of defined notes.

@@ -22,7 +22,9 @@ export function links (markdownIt) {
 
   markdownIt.core.ruler.push('links', (state) => {
     for (const token of state.tokens) {
-      if (token.type === 'inline') token.children = rewrite(token.children ?? [], state)
+      if (token.children?.some(({ type }) => type === 'link_open' || type === 'image')) {
+        token.children = rewrite(token.children, state)
+      }
     }
   })
 

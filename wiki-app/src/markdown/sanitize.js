@@ -1,13 +1,15 @@
 import sanitizeHtml from 'sanitize-html'
+import { CALLOUTS } from './callouts.js'
 
 const HEADINGS = ['h2', 'h3', 'h4', 'h5', 'h6']
 
 /** Exactly what our renderer emits. https://github.com/apostrophecms/sanitize-html */
 const ALLOWED = {
+  // The library searches this list for each tag and each text: frequent tags first.
   allowedTags: [
-    ...HEADINGS, 'p', 'br', 'hr', 'blockquote', 'pre', 'code', 'span', 'em', 'strong', 's', 'sup', 'a', 'img',
-    'ul', 'ol', 'li', 'label', 'input', 'table', 'thead', 'tbody', 'tr', 'th', 'td', 'div', 'nav', 'details',
-    'summary', 'section'
+    'span', 'td', 'p', 'li', 'a', 'code', 'div', 'tr', 'em', 'strong', 'label', 'input', ...HEADINGS, 'ul', 'pre', 'th',
+    'br', 'hr', 'blockquote', 's', 'img', 'ol', 'table', 'thead', 'tbody', 'nav', 'section', 'details', 'summary',
+    'b', 'del', 'i', 'ins', 'kbd', 'mark', 'small', 'sub', 'sup', 'u'
   ],
   allowedAttributes: {
     ...Object.fromEntries(HEADINGS.map((tag) => [tag, ['id']])),
@@ -15,18 +17,19 @@ const ALLOWED = {
     img: ['src', 'title', 'alt', 'loading', 'decoding'],
     ol: ['start'],
     li: ['id', 'class'],
-    input: [{ name: 'type', values: ['checkbox'] }, 'disabled', 'checked'],
+    input: [{ name: 'type', values: ['checkbox'] }, 'disabled', 'checked', 'data-task'],
     details: ['open'],
     nav: ['class', 'aria-label'],
     section: ['class', 'aria-label'],
-    ...Object.fromEntries(['code', 'span', 'div', 'th', 'td'].map((tag) => [tag, ['class']]))
+    ...Object.fromEntries(['code', 'span', 'div', 'p', 'th', 'td'].map((tag) => [tag, ['class']]))
   },
   allowedClasses: {
     a: ['anchor'],
     li: ['task'],
     nav: ['contents'],
     section: ['footnotes'],
-    div: ['heading'],
+    div: ['heading', 'text-title', 'callout', ...CALLOUTS.map((kind) => `callout-${kind}`)],
+    p: ['callout-title'],
     code: ['language-*'],
     span: ['hljs-*', 'language-*'],
     th: ['left', 'center', 'right'],

@@ -1,5 +1,6 @@
 import { createWait } from '../database/transaction.js'
 import { withMissing } from '../markdown/missing.js'
+import { withoutTitle } from '../markdown/title.js'
 import { currentRevision } from './head.js'
 import { PageMissing } from './page-errors.js'
 
@@ -48,12 +49,13 @@ export const createRemove = (commit) =>
 export const createPreview = ({ targets, renderer }) =>
   /**
    * @param {string} content  Markdown
-   * @param {string} [name]  its page: links to it are not missing, as saving creates it
+   * @param {string} [name]  its page: links to it are not missing, as saving creates it, and its title is not repeated
    * @returns {Promise<{content_bytes: number, html: Buffer}>}
    * @throws {Error} as `save`
    */
   async function preview (content, name) {
     const { contentBytes, html, links } = await renderer.render(content, { yields: true })
     const missing = await targets.missing(links.filter((link) => link !== name))
-    return { content_bytes: contentBytes, html: withMissing(html, missing) }
+    const marked = withMissing(html, missing)
+    return { content_bytes: contentBytes, html: name === undefined ? marked : withoutTitle(marked, name) }
   }

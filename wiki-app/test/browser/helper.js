@@ -27,6 +27,8 @@ export function useBrowser () {
   after(() => browser?.close())
 
   return {
+    freshUri: wiki.freshUri,
+
     /**
      * @param {TestContext} t
      * @param {import('playwright-core').BrowserContextOptions} [options]
