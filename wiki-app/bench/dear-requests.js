@@ -7,6 +7,7 @@ import { defineModels } from '../src/pages/model.js'
 import {
   differenceUrl, editUrl, historyUrl, linksUrl, rawUrl, revisionUrl, viewUrl
 } from '../src/pages/name.js'
+import { keysOf } from '../src/pages/search-key.js'
 import { nameOf } from './fill.js'
 
 const MIB = 1_048_576
@@ -111,7 +112,7 @@ function pageOf (name, content, revision) {
   const at = new Date()
   return {
     _id: name,
-    title_key: name.toLowerCase(),
+    ...keysOf(name),
     revision,
     content,
     content_bytes: Buffer.byteLength(content),
@@ -168,11 +169,11 @@ export function dearRequests (pages) {
     'changes of an author': () => `/changes?author=${anyOf(['elm', 'fir', 'nobody'])}`,
     'changes: feed': () => '/changes.atom',
     'changes, API': () => api('/changes?limit=100'),
-    'list, deep in': () => `/?after=${deep()}`,
+    'list, deep in': () => `/pages?after=${deep()}`,
     'list, API': () => api('/pages?limit=100'),
-    'titles: a common word': () => '/?q=page',
-    'titles: a word that none has': () => `/?q=zz${below(1e6)}`,
-    'titles: like a pattern': () => `/?q=${encodeURIComponent(anyOf(['.*.*.*a', '(a+)+$', '[[[[', '\\\\\\']))}`,
+    'titles: a common word': () => '/pages?q=page',
+    'titles: a word that none has': () => `/pages?q=zz${below(1e6)}`,
+    'titles: like a pattern': () => `/pages?q=${encodeURIComponent(anyOf(['.*.*.*a', '(a+)+$', '[[[[', '\\\\\\']))}`,
     'titles, API: a word that none has': () => api(`/pages?limit=100&q=zz${below(1e6)}`),
     'search: a common word': () => '/search?q=common',
     'search: a rare word': () => `/search?q=unique${below(pages)}`,

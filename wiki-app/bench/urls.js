@@ -3,9 +3,10 @@ import { nameOf } from './fill.js'
 
 /** Every kind of page that finds or lists something, with the query that costs most on a filled wiki. */
 export const FINDING_URLS = [
-  '/', '/?after=maple+page+500', '/?q=oak', '/?q=page+99', '/?q=zzz',
+  '/', '/pages', '/pages?after=maple+page+500', '/pages?q=oak', '/pages?q=page+99', '/pages?q=99+pa', '/pages?q=zzz',
   '/search?q=unique77', '/search?q=oak', '/search?q=common', '/search?q=oak&part=20',
   '/search?q=%22common+beginning%22', '/search?q=the+common+elm+oak+pine',
-  '/tags', '/tags/oak', linksUrl(nameOf(7)), '/orphaned', '/orphaned?after=elm', '/wanted', '/wanted?after=Wanted+500',
+  '/tags', '/tags?after=elm', '/tags/oak', '/tags/oak?after=oak+page+500', linksUrl(nameOf(7)),
+  '/orphaned', '/orphaned?after=elm', '/wanted', '/wanted?after=Wanted+500',
   '/changes', '/changes?author=elm', '/changes.atom', historyUrl(nameOf(7)), viewUrl(nameOf(7))
 ]

@@ -130,6 +130,14 @@ test('TRUSTED_PROXIES accepts none, loopback, addresses and CIDR blocks', () => 
   }
 })
 
+test('HOME_PAGE is the name of a page, in its canonical form', () => {
+  assert.equal(readConfig({}).HOME_PAGE, 'Home')
+  assert.equal(readConfig({ HOME_PAGE: ' Začetek  / tu ' }).HOME_PAGE, 'Začetek/tu')
+  for (const name of ['', 'a//b', '..', 'stevec', 'a\u202Eb', 'x'.repeat(201)]) {
+    assert.throws(() => readConfig({ HOME_PAGE: name }), /HOME_PAGE=.* is not allowed: it must be the name of a page/, name)
+  }
+})
+
 test('the README has the table of all settings', () => {
   const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
   assert.ok(readme.includes(`\n${settingsTable()}\n\n`), 'run `node wiki-app/bin/settings.js --write`')

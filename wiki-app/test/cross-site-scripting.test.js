@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import { encodeName, tagUrl } from '../src/pages/name.js'
 import { canonicalTag } from '../src/pages/tags.js'
-import { BROWSER, get, useWiki } from './helper.js'
+import { assertHarmless } from './harmless.js'
+import { BROWSER, get, save, useWiki } from './helper.js'
 
 const wiki = useWiki()
 
@@ -50,7 +51,7 @@ async function documentsOf (app, words) {
   const addresses = [
     `/wiki/${page}`, `/history/${page}`, `/revision/${page}/1`, `/difference/${page}?from=1&to=2`,
     `/links/${page}`, `/edit/text/${page}`, `/changes?author=${query}`, `/changes.atom?author=${query}`,
-    tagUrl(canonicalTag(tag)), `/search?q=${query}`, `/?q=${query}`,
+    tagUrl(canonicalTag(tag)), `/search?q=${query}`, `/pages?q=${query}`,
     `/wiki/none${page}`, `/history/none${page}`, `/nowhere/${page}`
   ]
   const answers = await Promise.all(addresses.map((url) => get(app, url, BROWSER)))
@@ -76,7 +77,7 @@ async function documentsOf (app, words) {
 test('markup in a name, tag, author, summary or search never changes a documentâ€™s structure', async (t) => {
   const app = await wiki.build(t)
   const harmless = await documentsOf(app, HARMLESS)
-  const nothingFound = await Promise.all(['/search?q=nothing', '/?q=nothing'].map((url) => get(app, url, BROWSER)))
+  const nothingFound = await Promise.all(['/search?q=nothing', '/pages?q=nothing'].map((url) => get(app, url, BROWSER)))
   assert.ok(structureOf('<p title="<b>">a<i x>').join() === 'p title,i x', 'structureOf reads tags as browsers do')
   assert.notDeepEqual(structureOf('<p>a</p>'), structureOf('<p>a<b></p>'))
   const known = new Set([...nothingFound, ...harmless.map(({ answer }) => answer)]
@@ -93,6 +94,31 @@ test('markup in a name, tag, author, summary or search never changes a documentâ
       if (SEARCHES.test(where)) assert.deepEqual(structureOf(answer.body).filter((tag) => !known.has(tag)), [], label)
       else assert.deepEqual(structureOf(answer.body), structureOf(expected.body), label)
       assert.doesNotMatch(answer.body, /href="\s*javascript:/i, label)
+    }
+  }
+})
+
+/** Where an author's words stand in what Markdown and the allowed tags make. */
+const PLACES = (/** @type {string} */ words) => [
+  `<kbd>${words}</kbd>`, `<details><summary>${words}</summary>\n\n${words}\n\n</details>`, `<details>\n${words}`,
+  `</details>${words}`, `<!-- ${words}`, `<!-- ${words} -->`, `<kb<!-- ${words} -->d>`, `> [!NOTE]\n> ${words}`,
+  `> [!${words}]\n> x`, `# ${words}`, `- [ ] ${words}`, `https://a.b/${words}`, `https://a.b${words}`,
+  `www.a.b/${words}`, `${words}@a.b`, `a@b.c${words}`, `[<sub>${words}](/x)</sub>`, `<sub>[${words}</sub>](/x)`,
+  `|<br>${words}|\n|-|\n|<del>${words}|`, `a[^1]\n\n[^1]: <mark>${words}</mark>`, `<mark ${words}>x</mark>`,
+  `<mark>x</mark ${words}>`, `<${words}>`, `<b><i><u>${words}</b></i></u>`
+]
+
+test('a text with markup in any place of Markdown stays harmless within its document', async (t) => {
+  const app = await wiki.build(t)
+  for (const payload of PAYLOADS) {
+    for (const text of PLACES(payload).flatMap((place) => [place, `${place}\n\nafter`])) {
+      const { statusCode } = await save(app, 'text', text)
+      assert.ok(statusCode < 300, text)
+      const { body } = await get(app, '/wiki/text', BROWSER)
+      const [before, article, after, ...more] = body.split(/<article dir="auto">|<\/article>/)
+      assert.deepEqual(more, [], text)
+      assert.ok(before.endsWith('</div>\n') && after.includes('<footer>'), text)
+      assertHarmless(article)
     }
   }
 })

@@ -11,7 +11,7 @@ const wiki = useWiki()
 /** @typedef {import('../src/caching/invalidation.js').Stale} Stale */
 
 /** The lists that an edit without an author's name always makes stale. */
-const ALWAYS = ['/', '/changes', '/changes.atom', '/changes?author=', '/changes.atom?author=']
+const ALWAYS = ['/pages', '/changes', '/changes.atom', '/changes?author=', '/changes.atom?author=']
 /** @param {string} name */
 const ofPage = (name) => [`/wiki/${name}`, `/raw/${name}`, `/history/${name}`]
 
@@ -42,7 +42,7 @@ test('an edit purges all URLs it makes stale: page, history, lists, tags and pag
 
   await submit(app, 'b', { content: 'text', tags: 'x', author: 'Ana B' })
   assert.deepEqual(await told(), [
-    '/',
+    '/pages',
     '/changes',
     '/changes.atom',
     '/changes?author=Ana+B',
@@ -74,7 +74,7 @@ test('every purged URL is a canonical URL of the wiki and gets 200', async (t) =
 
 test('an edit that changes links on more than 1000 pages purges everything', () => {
   const linking = Array.from({ length: 1_001 }, (_, index) => `p${index}`)
-  const commit = { name: 'a', revision: 1, authors: [''], tags: [], linking, links: [], listed: true }
+  const commit = { name: 'a', revision: 1, authors: [''], tags: [], linking, links: [], listed: true, above: [] }
   assert.deepEqual(urlsFor(commit), { everything: true })
   assert.deepEqual(tagsFor(commit), { everything: true })
 })

@@ -31,7 +31,7 @@ const rename = (app, name, to) =>
   app.inject({ method: 'POST', url: `/edit/rename/${encodeURIComponent(name)}`, payload: { to } })
 
 /** @param {string} name */
-const isMissing = (name) => new RegExp(`<a(?=[^>]* class="missing")[^>]*href="/wiki/${name}"`)
+const isMissing = (name) => new RegExp(`<a(?=[^>]* class="missing")[^>]*href="/edit/new/${name}"`)
 
 test('a link to a missing page is marked until the page is created, and again after it is deleted', async (t) => {
   const app = await wiki.build(t)

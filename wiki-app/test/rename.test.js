@@ -46,7 +46,7 @@ test('a renamed page keeps its history, and all URLs of the old name redirect to
     assert.equal((await get(app, to)).statusCode, 200, to)
   }
   assert.match((await get(app, '/history/New%20name')).body, /Renamed from “old”[^]*revision 2[^]*revision 1</)
-  const { body } = await get(app, '/')
+  const { body } = await get(app, '/pages')
   assert.match(body, />New name</)
   assert.doesNotMatch(body, />old</)
 })
@@ -107,4 +107,90 @@ test('of two simultaneous renames to the same name one succeeds and the other ge
   assert.deepEqual(statuses.sort(), [201, 409])
   const pages = await Promise.all(['/wiki/a', '/wiki/b', '/wiki/c'].map((url) => get(apps[0], url)))
   assert.deepEqual(pages.map(({ statusCode }) => statusCode).sort(), [200, 200, 302])
+})
+
+test('a page is renamed with all its subpages: redirects, links and histories go along', async (t) => {
+  const app = await wiki.build(t)
+  await save(app, 'Guide', 'see [[Guide/Install]]')
+  await save(app, 'Guide/Install', 'for [[Guide/Install/Linux]]')
+  await save(app, 'Guide/Install/Linux', 'text')
+  await save(app, 'Guide 2', 'is another page, as [[Guide/Install]] says')
+  const form = (await get(app, '/edit/rename/Guide', BROWSER)).body
+  assert.match(form, /<input type="checkbox" name="subpages" value="true">[^]*Install/)
+  assert.doesNotMatch((await get(app, '/edit/rename/Guide%202', BROWSER)).body, /name="subpages"/)
+
+  const renamed = await rename(app, 'Guide', { to: 'Manual', subpages: 'true', summary: 'one word less', author: 'Ana' })
+  assert.equal(renamed.statusCode, 201)
+  assert.deepEqual(renamed.json(), { name: 'Manual', revision: 2, subpages: 2 })
+  for (const [from, to] of [
+    ['Guide', 'Manual'], ['Guide/Install', 'Manual/Install'], ['Guide/Install/Linux', 'Manual/Install/Linux']
+  ]) {
+    assert.equal((await get(app, `/wiki/${from}`)).headers.location, `/wiki/${to}`)
+    assert.equal((await get(app, `/wiki/${to}`)).headers['page-revision'], '2')
+    assert.match((await get(app, `/history/${to}`)).body, new RegExp(`by <a[^>]*>Ana</a>: [^]*Renamed from “${from}”: one word`))
+  }
+  assert.match((await get(app, '/wiki/Manual')).body, /<nav class="subpages"[^]*href="\/wiki\/Manual\/Install"/)
+  for (const page of ['Manual', 'Manual/Install', 'Guide%202']) {
+    assert.doesNotMatch((await get(app, `/wiki/${page}`)).body, /class="missing"/, page)
+  }
+  const back = await app.inject({
+    method: 'POST', url: '/api/v1/pages/Manual/rename', payload: { to: 'Books/Guide', subpages: true }
+  })
+  assert.deepEqual([back.statusCode, back.json()], [201, { name: 'Books/Guide', revision: 3, subpages: 2 }])
+  assert.equal((await get(app, '/wiki/Books/Guide/Install/Linux')).statusCode, 200)
+
+  assert.equal((await rename(app, 'Books/Guide', { to: 'Alone' })).json().subpages, 0)
+  assert.equal((await get(app, '/wiki/Books/Guide/Install')).statusCode, 200, 'without the box, subpages stay')
+})
+
+test('a rename with subpages changes nothing when one of their new names is taken or too long', async (t) => {
+  const uri = wiki.freshUri()
+  const app = await wiki.build(t, { MONGODB_URI: uri })
+  for (const name of ['a', 'a/x', 'a/y', 'a/z', 'b/x', 'b/z', 'a/long name', 'a/b']) await save(app, name, 'text')
+  await app.inject({ method: 'DELETE', url: '/wiki/b%2Fz' })
+  const before = await get(app, '/changes')
+  const taken = await rename(app, 'a', { to: 'b', subpages: 'true' })
+  assert.equal(taken.statusCode, 409)
+  assert.match(taken.json().detail, /these names have pages, or the histories of deleted ones: “b\/x”, “b\/z”\.$/)
+  const long = await rename(app, 'a', { to: 'c'.repeat(195), subpages: 'true' })
+  assert.equal(long.statusCode, 409)
+  assert.match(long.json().detail, /“c+\/long name” cannot be the name of a page/)
+  assert.equal((await rename(app, 'a', { to: 'a', subpages: 'true' })).statusCode, 409)
+  assert.equal((await rename(app, 'a', { to: 'c', subpages: 'true', base_revision: '7' })).statusCode, 412)
+  assert.equal((await rename(app, 'a', { to: 'c', subpages: 'maybe' })).statusCode, 400)
+  assert.equal((await get(app, '/changes')).body, before.body)
+
+  assert.equal((await rename(app, 'a', { to: 'a/b', subpages: 'true' })).statusCode, 409)
+  assert.equal((await rename(app, 'a', { to: 'a/new', subpages: 'true' })).statusCode, 201, 'a page may move below itself')
+  assert.equal((await get(app, '/wiki/a/x')).headers.location, '/wiki/a/new/x')
+})
+
+test('of two renames with subpages to names that overlap, one succeeds whole and the other gets 409', async (t) => {
+  const uri = wiki.freshUri()
+  const apps = [await wiki.build(t, { MONGODB_URI: uri }), await wiki.build(t, { MONGODB_URI: uri })]
+  for (const name of ['a', 'a/x', 'b', 'b/x', 'b/y']) await save(apps[0], name, `text of ${name}`)
+  const answers = await Promise.all(['a', 'b'].map((name, index) =>
+    rename(apps[index], name, { to: 'c', subpages: 'true' })))
+  assert.deepEqual(answers.map(({ statusCode }) => statusCode).sort(), [201, 409])
+  const [winner, loser] = answers[0].statusCode === 201 ? ['a', 'b'] : ['b', 'a']
+  assert.match((await get(apps[0], '/wiki/c/x')).body, new RegExp(`text of ${winner}/x`))
+  assert.match((await get(apps[0], `/wiki/${loser}/x`)).body, new RegExp(`text of ${loser}/x`))
+})
+
+test('at most 100 subpages are renamed with a page; with more it is refused with their number', async (t) => {
+  const app = await wiki.build(t)
+  await save(app, 'a', 'text')
+  for (let index = 0; index < 100; index++) await save(app, `a/${index}`, 'text')
+  assert.equal((await rename(app, 'a', { to: 'b', subpages: 'true' })).json().subpages, 100)
+  await save(app, 'b/more', 'text')
+  const refused = await rename(app, 'b', { to: 'c', subpages: 'true' })
+  assert.equal(refused.statusCode, 409)
+  assert.match(refused.json().detail, /the page has 101 subpages, and at most 100/)
+  assert.equal((await get(app, '/wiki/b/99')).statusCode, 200)
+
+  await save(app, 'd', 'text')
+  for (let index = 0; index < 5; index++) await save(app, `d/${index}`, 'word '.repeat(200_000))
+  const long = await rename(app, 'd', { to: 'e', subpages: 'true' })
+  assert.equal(long.statusCode, 409)
+  assert.match(long.json().detail, /more than 4 MB/)
 })

@@ -4,22 +4,31 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
+import mongoose from 'mongoose'
 import { readBackup } from '../src/backup/read.js'
 import { judge } from '../torture/oracle.js'
 import { stored } from '../torture/torture.js'
-import { BROWSER, get, save, useWiki } from './helper.js'
+import { BROWSER, createLog, get, save, useWiki } from './helper.js'
 
 const wiki = useWiki()
 /** A wiki of a version whose pages had no tags, no list of their links and no version of their renderer. */
-const FIXTURE = new URL('fixtures/wiki-before-links.jsonl', import.meta.url)
+const BEFORE_LINKS = 'wiki-before-links.jsonl'
+/** A wiki of a version whose titles were found by `title_key`. */
+const BEFORE_SEARCH_KEYS = 'wiki-before-search-keys.jsonl'
 
-test('pages stored by an older version are shown, found, linked and edited like new ones', async (t) => {
+/** @param {import('node:test').TestContext} t @param {string} fixture @returns the restored database */
+async function restored (t, fixture) {
   const directory = mkdtempSync(path.join(tmpdir(), 'stevec-upgrade-'))
   t.after(() => rmSync(directory, { recursive: true }))
   const file = path.join(directory, 'old.stevec.gz')
-  writeFileSync(file, gzipSync(readFileSync(FIXTURE)))
+  writeFileSync(file, gzipSync(readFileSync(new URL(`fixtures/${fixture}`, import.meta.url))))
   const uri = wiki.freshUri()
-  assert.deepEqual(await readBackup({ uri, file }), { pages: 5, revisions: 7 })
+  return { uri, documents: await readBackup({ uri, file }) }
+}
+
+test('pages stored by an older version are shown, found, linked and edited like new ones', async (t) => {
+  const { uri, documents } = await restored(t, BEFORE_LINKS)
+  assert.deepEqual(documents, { pages: 5, revisions: 7 })
   const app = await wiki.build(t, { MONGODB_URI: uri })
 
   const home = await get(app, '/wiki/Home', BROWSER)
@@ -30,8 +39,8 @@ test('pages stored by an older version are shown, found, linked and edited like 
     /<a href="\/wiki\/Guide">Guide<\/a>/,
     'an existing page is not marked as missing, even without a save since the upgrade'
   )
-  assert.match(home.body, /<a href="\/wiki\/Nowhere"[^>]*class="missing"|class="missing"[^>]*href="\/wiki\/Nowhere"/)
-  assert.match((await get(app, '/', BROWSER)).body, /Guide[\s\S]*Home[\s\S]*Moved here/)
+  assert.match(home.body, /<a href="\/edit\/new\/Nowhere" class="missing"/)
+  assert.match((await get(app, '/pages', BROWSER)).body, /Guide[\s\S]*Home[\s\S]*Moved here/)
   assert.match((await get(app, '/search?q=elsewhere', BROWSER)).body, /Moved here/)
   assert.match((await get(app, '/links/Guide', BROWSER)).body, /Home/)
   assert.equal((await get(app, '/wiki/Old%20name')).headers.location, '/wiki/Moved%20here')
@@ -49,4 +58,29 @@ test('pages stored by an older version are shown, found, linked and edited like 
   assert.equal((await save(app, 'Gone', 'Here again.')).json().revision, 3)
   const { torn_pages: pages, torn_counts: counts } = judge([], [], await stored(uri))
   assert.deepEqual({ pages, counts }, { pages: 0, counts: 0 })
+})
+
+test('titles stored without search keys are found without accents, and numbers sort by value', async (t) => {
+  const { uri } = await restored(t, BEFORE_SEARCH_KEYS)
+  const names = async (/** @type {import('fastify').FastifyInstance} */ app, /** @type {string} */ query) =>
+    (await get(app, `/api/v1/pages${query}`)).json().items.map((/** @type {{name: string}} */ { name }) => name)
+  const lists = async (/** @type {import('fastify').FastifyInstance} */ app) =>
+    [await names(app, ''), await names(app, '?q=cebe'), await names(app, '?q=page')]
+  const { lines, logTo } = createLog()
+  const app = await wiki.build(t, { MONGODB_URI: uri }, {}, { logTo })
+  const found = await lists(app)
+  assert.deepEqual(found, [
+    ['Čebela', 'Dolgi rok čebele', 'Page 2', 'Page 10'], ['Čebela', 'Dolgi rok čebele'], ['Page 2', 'Page 10']
+  ])
+  // Deleted pages have keys, too: they can be brought back.
+  assert.ok(lines.some(({ msg }) => msg === 'migration 2 (search-keys) has changed 5 documents'), JSON.stringify(lines))
+
+  // As after a crash in the middle.
+  const client = await mongoose.mongo.MongoClient.connect(uri)
+  t.after(() => client.close())
+  await client.db().collection('migrations').deleteOne({ _id: /** @type {any} */ (2) })
+  await client.db().collection('pages').updateOne({ _id: /** @type {any} */ ('Page 2') }, { $unset: { search_key: 1 } })
+  const again = createLog()
+  assert.deepEqual(await lists(await wiki.build(t, { MONGODB_URI: uri }, {}, { logTo: again.logTo })), found)
+  assert.ok(again.lines.some(({ msg }) => msg === 'migration 2 (search-keys) has changed 1 document'))
 })

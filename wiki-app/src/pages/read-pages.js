@@ -1,8 +1,6 @@
 import { createBatchLoader } from '../database/batch-loader.js'
 import { driverOf } from '../database/driver.js'
 import { withMissing } from '../markdown/missing.js'
-import { kindOf } from './head.js'
-import { searchKey } from './search-key.js'
 
 /** @import {Model} from 'mongoose' */
 /** @import {Renderer} from '../markdown/renderer.js' */
@@ -24,7 +22,6 @@ const SOURCE_FIELDS = { revision: 1, content: 1, html_hash: 1, deleted_at: 1, ta
 const UNMARKED_MAX_BYTES = 65_536
 /** Then a page with changing links is shown as stored. */
 const READ_ATTEMPTS_MAX = 3
-const SIMILAR_MAX = 5
 
 /** @typedef {Pick<Page, '_id' | keyof typeof VIEW_FIELDS>} PageView */
 /** @typedef {Pick<Page, '_id' | keyof typeof VALIDATOR_FIELDS>} PageValidators */
@@ -106,24 +103,6 @@ export function createPageReads ({ Pages, currentHtml, renderer, readsAtOnce }) 
 
     /** @param {string} name @returns {Promise<PageSource | null>} */
     findSource: (name) => Pages.findOne({ _id: name, deleted_at: null }, SOURCE_FIELDS).lean().exec(),
-
-    /** @param {string} name @returns {Promise<import('./model.js').Target['is']>} what exists under the name */
-    async findKind (name) {
-      const fields = { revision: 1, deleted_at: 1, redirect_to: 1 }
-      return kindOf(await Pages.findOne({ _id: name }, fields).lean().exec())
-    },
-
-    /** @param {string} name @returns {Promise<string[]>} names that differ only in case, accents, space and `_`; at most 5 */
-    async findSimilar (name) {
-      /** @type {{_id: string}[]} */
-      const pages = await Pages
-        .find({ deleted_at: null, search_key: searchKey(name) }, { _id: 1 })
-        .sort({ _id: 1 })
-        .limit(SIMILAR_MAX)
-        .lean()
-        .exec()
-      return pages.map(({ _id }) => _id)
-    },
 
     /** @param {string} name @returns {Promise<string | null>} the current name of a page that was renamed */
     async findRedirect (name) {

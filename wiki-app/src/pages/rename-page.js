@@ -1,6 +1,6 @@
 import { answerInTime, createWait, inTransaction } from '../database/transaction.js'
 import { hashOf } from '../http/hash.js'
-import { currentRevision, HEAD_FIELDS, kindOf, linkTargetsOf } from './head.js'
+import { currentRevision, kindOf, linkTargetsOf } from './head.js'
 import { outdatedMark } from './link-targets.js'
 import { PageMissing } from './page-errors.js'
 import { createRenamePlan } from './rename-plan.js'
@@ -30,7 +30,7 @@ export function createRename (context) {
    * The old names redirect until someone creates pages there. All pages are renamed, or none.
    * @param {string} name @param {string} target @param {Attribution} [attribution] @param {Precondition} [precondition]
    * @param {{subpages?: boolean}} [options]  whether they are renamed, too
-   * @returns {Promise<{revision: number, subpages: number}>} revision of the page's renaming, number of renamed subpages
+   * @returns {Promise<{revision: number, subpages: number}>} of the page's renaming; number of renamed subpages
    * @throws {Error} 404 when there is no such page, 409 when a new name is taken or there are too many subpages; what
    *   `precondition` throws
    */

@@ -3,6 +3,7 @@ import { createKeyedMutex } from '../process/keyed-mutex.js'
 import { createCommit } from './commit.js'
 import { createCurrentHtml } from './current-html.js'
 import { createLinkTargets } from './link-targets.js'
+import { createNameReads } from './read-names.js'
 import { createPageReads } from './read-pages.js'
 import { createRename } from './rename-page.js'
 import { createPreview, createRemove, createSave } from './save-page.js'
@@ -31,6 +32,7 @@ export function createPageStore ({ models, renderer, outbox = SILENT, readsAtOnc
   const commit = createCommit(context)
   return {
     ...createPageReads({ Pages, currentHtml, renderer, readsAtOnce }),
+    ...createNameReads(models),
     save: createSave(context, commit),
     remove: createRemove(commit),
     rename: createRename(context),

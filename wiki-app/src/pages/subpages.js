@@ -24,39 +24,8 @@ const IN_ORDER = new Intl.Collator('en', { numeric: true })
  * @param {Pick<Models, 'Pages' | 'Targets'>} models
  */
 export function createSubpages ({ Pages, Targets }) {
-  /**
-   * Each read gives a new subpage at least, or skips all that is below one.
-   * @param {string} name @param {ClientSession} [session] @returns {Promise<Subpages | null>} null: none
-   */
-  async function find (name, session) {
-    /** Whether there is such a page. @type {Map<string, boolean>} */
-    const found = new Map()
-    let range = belowOf(name)
-    while (found.size <= LISTED_MAX) {
-      /** @type {{_id: string}[]} */
-      const pages = await Pages
-        .find(range, { _id: 1 }, { session })
-        .sort({ _id: 1 })
-        .limit(LISTED_MAX + 1)
-        .lean()
-        .exec()
-      for (const { _id } of pages) {
-        const [part, ...rest] = _id.slice(name.length + 1).split('/')
-        if (rest.length === 0 || !found.has(part)) found.set(part, rest.length === 0)
-      }
-      if (pages.length <= LISTED_MAX) break
-      const last = pages[pages.length - 1]._id
-      const end = last.indexOf('/', name.length + 1)
-      range = belowOf(name, end === -1 ? { $gt: last } : afterAllBelow(last.slice(0, end)))
-    }
-    if (found.size === 0) return null
-    const listed = [...found].slice(0, LISTED_MAX).sort(([a], [b]) => IN_ORDER.compare(a, b))
-    return {
-      names: listed.map(([part]) => part),
-      missing: listed.filter(([, isThere]) => !isThere).map(([part]) => part),
-      more: found.size > LISTED_MAX
-    }
-  }
+  /** @param {string} name @param {ClientSession} [session] */
+  const find = (name, session) => findSubpages(Pages, name, session)
 
   /**
    * @param {ClientSession} session @param {string} name  of a page
@@ -129,3 +98,38 @@ export function createSubpages ({ Pages, Targets }) {
 }
 
 /** @typedef {ReturnType<typeof createSubpages>} SubpageLists */
+
+/**
+ * Each read gives a new subpage at least, or skips all that is below one.
+ * @param {Models['Pages']} Pages @param {string} name @param {ClientSession} [session]
+ * @returns {Promise<Subpages | null>} null: none
+ */
+async function findSubpages (Pages, name, session) {
+  /** Whether there is such a page. @type {Map<string, boolean>} */
+  const found = new Map()
+  let range = belowOf(name)
+  while (found.size <= LISTED_MAX) {
+    /** @type {{_id: string}[]} */
+    const pages = await Pages
+      .find(range, { _id: 1 }, { session })
+      .sort({ _id: 1 })
+      .limit(LISTED_MAX + 1)
+      .lean()
+      .exec()
+    for (const { _id } of pages) {
+      const [part, ...rest] = _id.slice(name.length + 1).split('/')
+      if (rest.length === 0 || !found.has(part)) found.set(part, rest.length === 0)
+    }
+    if (pages.length <= LISTED_MAX) break
+    const last = pages[pages.length - 1]._id
+    const end = last.indexOf('/', name.length + 1)
+    range = belowOf(name, end === -1 ? { $gt: last } : afterAllBelow(last.slice(0, end)))
+  }
+  if (found.size === 0) return null
+  const listed = [...found].slice(0, LISTED_MAX).sort(([a], [b]) => IN_ORDER.compare(a, b))
+  return {
+    names: listed.map(([part]) => part),
+    missing: listed.filter(([, isThere]) => !isThere).map(([part]) => part),
+    more: found.size > LISTED_MAX
+  }
+}
