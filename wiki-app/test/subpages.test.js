@@ -111,6 +111,9 @@ test('a list of more than 50 subpages ends with a link to all pages below, of an
   }
   const below = Array.from({ length: 60 }, (_, index) => `v1/7/${index + 1}`)
   assert.deepEqual(found, [...names.slice(0, 7), ...below, ...names.slice(7)])
+  const first = (await get(app, '/api/v1/pages/v1/subpages?limit=90')).json()
+  const second = (await get(app, `/api/v1/pages/v1/subpages?cursor=${first.next_cursor}`)).json()
+  assert.deepEqual([...first.items, ...second.items].map(({ name }) => name), found)
   assert.match((await get(app, '/pages?under=v1%2F8')).body, /no page’s name begins with “v1\/8\/”/)
   assert.equal((await get(app, '/pages?under=a%2F%2Fb')).statusCode, 400)
 })

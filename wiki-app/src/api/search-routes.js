@@ -76,6 +76,15 @@ const SCHEMAS = {
     querystring: partQuery(),
     response: { 200: list('Pages', 'PageItem', [HANDBOOK]), ...otherwise(304) }
   },
+  subpages: {
+    tags,
+    summary: 'List the pages below a page',
+    description: 'Those whose names begin with its name and a slash, at any depth, in alphabetical order. ' +
+      'The page itself need not exist.',
+    params: named('Handbook'),
+    querystring: partQuery(),
+    response: { 200: list('Pages', 'PageItem', [WRITING]), ...otherwise(304) }
+  },
   orphaned: {
     tags,
     summary: 'List the pages that no other links to',
@@ -118,6 +127,10 @@ export async function searchApi (app, { search, policy: { listControl: cacheCont
   })
   listRoute('/pages/:name/backlinks', SCHEMAS.backlinks, {
     find: (part, request) => search.linkingTo({ name: nameIn(request), ...part }),
+    ...pages
+  })
+  listRoute('/pages/:name/subpages', SCHEMAS.subpages, {
+    find: (part, request) => search.below({ name: nameIn(request), ...part }),
     ...pages
   })
   listRoute('/orphaned', SCHEMAS.orphaned, { find: search.orphaned, position: ({ name }) => name })
