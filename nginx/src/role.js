@@ -270,8 +270,8 @@ function edgeView (role, directory) {
     defaultTtls: role.defaultTtls ?? (lone && profile !== 'rfc9111'),
     collapse: role.collapse ?? true,
     plan: role.plan ?? '',
-    // The wiki itself refuses a page that is too long, with a reason. For other applications: Cloudflare's limit.
-    bodyMax: lone ? '100m' : '4m',
+    // Cloudflare's limit. The wiki itself refuses what is too long, with a reason.
+    bodyMax: '100m',
     cacheDirectory: cacheDirectoryOf(role, directory),
     maxSizeBytes: role.maxSizeBytes ?? MAX_SIZE_DEFAULT_BYTES
   }

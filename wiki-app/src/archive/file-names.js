@@ -25,7 +25,10 @@ export function createFileNames () {
 }
 
 /** @param {string} path */
-export const nameOfFile = (path) => withoutExtension(path).split('/').map(unescape).join('/')
+export const nameOfFile = (path) => unescaped(withoutExtension(path))
+
+/** @param {string} path */
+export const unescaped = (path) => path.split('/').map(unescape).join('/')
 
 /** @param {string} path  of a page */
 export const withoutExtension = (path) => path.slice(0, -EXTENSION.length)

@@ -51,7 +51,8 @@ function countsOf (values) {
 }
 
 /** @param {string} path @returns {number} -1: an ordinary page */
-const folderPageRank = (path) => FOLDER_PAGES.indexOf(withoutExtension(path.slice(path.lastIndexOf('/') + 1)).toLowerCase())
+const folderPageRank = (path) =>
+  FOLDER_PAGES.indexOf(withoutExtension(path.slice(path.lastIndexOf('/') + 1)).toLowerCase())
 
 /** @param {string} path @returns {string | undefined} name of its folder; undefined at the top */
 const folderOf = (path) => path.includes('/') ? nameOfFile(`${path.slice(0, path.lastIndexOf('/'))}.md`) : undefined

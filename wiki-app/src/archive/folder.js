@@ -1,5 +1,6 @@
+import { pageName } from '../markdown/page-address.js'
 import { slugOf } from '../markdown/slug.js'
-import { withoutExtension } from './file-names.js'
+import { unescaped, withoutExtension } from './file-names.js'
 import { namesOf } from './folder-names.js'
 
 /** @import {Known, PageFile} from './folder-names.js' */
@@ -30,7 +31,7 @@ export class Folder {
 
   /** @param {string} path @param {string} picture  its address in the wiki */
   addPicture (path, picture) {
-    this.#add(path, { picture }, [keyOf(path)])
+    this.#add(path, { picture }, [keyOf(path), keyOf(unescaped(path))])
   }
 
   /** @param {string} path @param {Known} known */
@@ -65,10 +66,8 @@ export class Folder {
    */
   find (from, destination) {
     if (destination.startsWith('//')) return undefined
-    const [, rawPath, rawFragment = ''] = /** @type {RegExpExecArray} */ (ADDRESS.exec(destination))
-    const path = decoded(rawPath)
-    const fragment = rawFragment && slugOf(decoded(rawFragment))
-    if (path === '') return fragment === decoded(rawFragment) ? undefined : { fragment }
+    const { path, fragment, isSlug } = partsOf(destination)
+    if (path === '') return isSlug ? undefined : { fragment }
     // `Help:Links` is a page of MediaWiki; no page is called `mailto:…`.
     const found = SCHEME.test(path) ? this.#names.get(keyOf(path)) : this.findWiki(from, path)
     return found && { ...found, fragment }
@@ -84,24 +83,42 @@ export class Folder {
       const found = this.#at(joined(start, path))
       if (found !== undefined) return found
     }
-    const key = keyOf(path.replace(/^\/|\/$/g, ''))
-    return this.#names.get(key) ?? this.#lastParts.get(key) ?? null
+    return this.#lastParts.get(keyOf(path)) ?? null
   }
 
-  /** @param {string | null} path  from the root of the folder */
+  /** @param {string | null} path  from the root of the folder, or a page’s name */
   #at (path) {
-    return path === null ? undefined : this.#files.get(path) ?? this.#files.get(`${path}.md`) ?? this.#alike.get(keyOf(path))
+    if (path === null) return undefined
+    const key = keyOf(path)
+    return this.#files.get(path) ?? this.#files.get(`${path}.md`) ?? this.#alike.get(key) ?? this.#names.get(key)
   }
 
   /** @param {string} path @param {Found} found @param {string[]} keys */
   #add (path, found, keys) {
     this.#files.set(path.normalize('NFC'), found)
-    for (const key of keys) {
+    for (const key of new Set(keys)) {
       setFirst(this.#alike, key, found)
       const last = key.slice(key.lastIndexOf('/') + 1)
       this.#lastParts.set(last, this.#lastParts.has(last) ? null : found)
     }
   }
+}
+
+/**
+ * The page of a wiki’s link that nobody has written yet: `Setup_guide` is called “Setup guide”.
+ * @param {string} destination @returns {Target | undefined} undefined: no page can have the name
+ */
+export function unwritten (destination) {
+  const { path, fragment } = partsOf(destination)
+  const name = pageName(path.replaceAll('_', ' '))
+  return name === null ? undefined : { name, fragment }
+}
+
+/** @param {string} destination */
+function partsOf (destination) {
+  const [, path, fragment = ''] = /** @type {RegExpExecArray} */ (ADDRESS.exec(destination))
+  const slug = fragment && slugOf(decoded(fragment))
+  return { path: decoded(path), fragment: slug, isSlug: slug === decoded(fragment) }
 }
 
 /** @template T @param {Map<string, T>} map @param {string} key @param {T} value */

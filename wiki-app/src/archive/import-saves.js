@@ -148,8 +148,8 @@ const flatTag = (tag) => tag.replaceAll('/', '-')
 /** @param {string} [author] @returns {string | undefined} undefined: none that a revision can have */
 function authorOf (author) {
   const trimmed = author?.trim() ?? ''
-  const isPossible = [...trimmed].length <= AUTHOR_SCHEMA.maxLength && AUTHOR.test(trimmed) && hiddenIn(trimmed) === null
-  return isPossible ? trimmed : undefined
+  const isShort = [...trimmed].length <= AUTHOR_SCHEMA.maxLength
+  return isShort && AUTHOR.test(trimmed) && hiddenIn(trimmed) === null ? trimmed : undefined
 }
 
 /** @param {Buffer} bytes */

@@ -6,7 +6,10 @@ import { decodeString } from 'micromark-util-decode-string'
 /**
  * A part of a text, from `start` to before `end`, in UTF-16 code units.
  * @typedef {{start: number, end: number}} Range
- * @typedef {Range & {destination: string}} LinkPlace  of a link, a picture or a definition; without escapes
+ * @typedef {object} Link
+ * @property {string} destination  of a link, a picture or a definition; without escapes
+ * @property {boolean} [isWiki]  pandoc made it of a wiki's link
+ * @typedef {Range & Link} LinkPlace
  * @typedef {object} WikiLink
  * @property {boolean} embeds  `![[…]]`, as Obsidian shows a picture
  * @property {string} page
@@ -36,10 +39,13 @@ const OPTIONS = {
  */
 export function linkPlaces (text) {
   const { links, code, tables } = partsOf(text)
-  const closed = [...code, ...links].sort((some, other) => some.start - other.start)
-  return [...links.filter(({ destination }) => destination !== ''), ...wikiLinks(text, createWithin(closed), createWithin(tables))]
-    .sort((some, other) => some.start - other.start)
+  const closed = [...code, ...links].sort(byStart)
+  const wiki = wikiLinks(text, createWithin(closed), createWithin(tables))
+  return [...links.filter(({ destination }) => destination !== ''), ...wiki].sort(byStart)
 }
+
+/** @param {Range} some @param {Range} other */
+const byStart = (some, other) => some.start - other.start
 
 /** @param {string} text */
 function partsOf (text) {
@@ -62,7 +68,9 @@ function partsOf (text) {
     else if (type === 'table') tables.push(range)
     else if (DESTINATION.has(type)) links.push({ ...range, destination: '' })
     else if (DESTINATION_TEXT.has(type)) link.destination = decodeString(inside())
-    else if (type === 'resourceTitle' && inside().slice(1, -1) === WIKI_TITLE) link.end = range.end
+    else if (type === 'resourceTitle' && inside().slice(1, -1) === WIKI_TITLE) {
+      Object.assign(link, { isWiki: true, end: range.end })
+    }
   }
   return { links, code, tables }
 }

@@ -75,7 +75,7 @@ export async function importRoutes (app, { importFiles, importSlots }) {
       const report = Readable.from(createReport(request, lines), { objectMode: false })
       // Also when the client leaves before the end.
       report.once('close', close)
-      return reply.type(HTML).send(report)
+      return reply.header('x-accel-buffering', 'no').type(HTML).send(report)
     } catch (error) {
       await close()
       throw error
