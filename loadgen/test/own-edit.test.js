@@ -106,6 +106,22 @@ describe('a user\'s own edit, in a wiki that `stevec up` has started', () => {
     assert.ok(await waitUntil(isMissing, WAIT_MAX_MS), 'the link is red again')
   })
 
+  test('shows at / when it is the home page, and on the page above when a subpage comes or goes', async () => {
+    await write('Home', 'first words')
+    await write('Guide', 'text')
+    for (const path of ['/', '/wiki/Guide']) await storeAtEdge(path)
+    await write('Home', 'second words', 1)
+    assert.match((await read('/')).body, /second words/)
+    await write('Guide/Install', 'text')
+    assert.match((await read('/wiki/Guide')).body, /href="\/wiki\/Guide\/Install"/)
+    await storeAtEdge('/wiki/Guide')
+    await send('/edit/rename/Guide/Install', { to: 'Guide/Set-up', base_revision: '1' })
+    assert.match((await read('/wiki/Guide')).body, /href="\/wiki\/Guide\/Set-up"/)
+    await storeAtEdge('/wiki/Guide')
+    await send('/edit/delete/Guide/Set-up', { base_revision: '2' })
+    assert.doesNotMatch((await read('/wiki/Guide')).body, /class="subpages"/)
+  })
+
   test('shows in a browser each time the user saves, leaves the page and returns', async (t) => {
     const browser = await chromium.launch({ executablePath: requireTool('chromium').path, args: ['--no-sandbox'] })
     t.after(() => browser.close())
