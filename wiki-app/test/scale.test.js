@@ -100,12 +100,13 @@ test('a title search that takes too long shows only titles that begin with the q
       nextUrl: null,
       nothing: ''
     }
+    const reader = /** @type {const} */ ({ mode: 'open', person: null })
     assert.match(
-      renderView('search', { ...nothing, allTitles: false, moreTitlesUrl: '/pages?q=zzz' }, { mode: 'open', person: null }),
+      renderView('search', { ...nothing, allTitles: false, moreTitlesUrl: '/pages?q=zzz' }, reader),
       /No title begins with “zzz”\..*<a href="\/pages\?q=zzz">Look further into the titles</s
     )
     assert.match(
-      renderView('list', { ...nothing, textsUrl: '/search?q=zzz' }, { mode: 'open', person: null }),
+      renderView('list', { ...nothing, textsUrl: '/search?q=zzz' }, reader),
       /too many pages to look for it further in their titles\. <a href="\/search\?q=zzz">/
     )
   } finally {
