@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
+import toHtml from '../src/markdown/html.js'
 import { encodeName, tagUrl } from '../src/pages/name.js'
 import { canonicalTag } from '../src/pages/tags.js'
 import { assertHarmless } from './harmless.js'
@@ -19,7 +20,7 @@ const PAYLOADS = [
 ]
 /** A text without any special character. */
 const HARMLESS = 'harmless'
-const SEARCHES = /^\/(?:search)?\?q/
+const SEARCHES = /^\/(?:search|pages)\?q/
 
 /**
  * Returns the names of a document's tags and of their attributes, in order. Texts and values do not change them.
@@ -111,13 +112,15 @@ const PLACES = (/** @type {string} */ words) => [
 test('a text with markup in any place of Markdown stays harmless within its document', async (t) => {
   const app = await wiki.build(t)
   for (const payload of PAYLOADS) {
-    for (const text of PLACES(payload).flatMap((place) => [place, `${place}\n\nafter`])) {
+    const places = PLACES(payload)
+    for (const text of places) assertHarmless(toHtml({ markdown: text, maxBytes: 100_000 }).html)
+    for (const text of [places.join('\n\n'), places.reverse().join('\n\n')]) {
       const { statusCode } = await save(app, 'text', text)
       assert.ok(statusCode < 300, text)
       const { body } = await get(app, '/wiki/text', BROWSER)
       const [before, article, after, ...more] = body.split(/<article dir="auto">|<\/article>/)
       assert.deepEqual(more, [], text)
-      assert.ok(before.endsWith('</div>\n') && after.includes('<footer>'), text)
+      assert.ok(before.includes('<h1') && after.includes('<footer>'), text)
       assertHarmless(article)
     }
   }

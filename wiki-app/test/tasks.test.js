@@ -37,9 +37,9 @@ test('each box of a page can be ticked and unticked, which changes one character
   const after = TEXT.replace('[x]', '[ ]').replace('- [ ] buy', '- [x] buy').replace('1. [ ]', '1. [x]')
   assert.equal(await textOf(app, 'plan'), after)
   assert.deepEqual(boxesIn((await get(app, '/wiki/plan')).body).map(({ checked }) => checked), [true, false, true])
-  const { revisions } = (await get(app, '/api/v1/pages/plan/revisions')).json()
+  const { items } = (await get(app, '/api/v1/pages/plan/revisions')).json()
   assert.deepEqual(
-    revisions.map((/** @type {{author: string, summary: string}} */ { author, summary }) => [author, summary]),
+    items.map((/** @type {{author: string, summary: string}} */ { author, summary }) => [author, summary]),
     [['Ana', 'Ticked a box'], ['', 'Unticked a box'], ['', 'Ticked a box'], ['', '']]
   )
 })

@@ -7,6 +7,8 @@ const taskStatus = document.createElement('p')
 taskStatus.className = 'status'
 taskStatus.role = 'status'
 let ticking = Promise.resolve()
+// As the editor remembers it (author.js). Storage may throw in private windows.
+const rememberedAuthor = () => { try { return localStorage.author } catch {} }
 
 /** @param {HTMLInputElement} box @param {boolean} checked */
 async function tick (box, checked) {
@@ -15,7 +17,9 @@ async function tick (box, checked) {
     keepalive: true,
     headers: { accept: 'application/json', 'content-type': 'application/json' },
     // Always what is shown: the wiki finds out whether the box is still the same.
-    body: JSON.stringify({ base_revision: Number(shownRevision), task: Number(box.dataset.task), checked })
+    body: JSON.stringify({
+      base_revision: Number(shownRevision), task: Number(box.dataset.task), checked, author: rememberedAuthor()
+    })
   }).then(async (answer) => {
     if (answer.status === 401) return 'Sign in to tick boxes.'
     return answer.ok ? '' : (await answer.json()).detail
@@ -27,6 +31,8 @@ async function tick (box, checked) {
 
 for (const box of /** @type {NodeListOf<HTMLInputElement>} */ (document.querySelectorAll('article [data-task]'))) {
   if (!taskPage || isPast || !editLink?.offsetParent) break
+  // A browser may put back what it showed before a reload.
+  box.checked = box.defaultChecked
   box.disabled = false
   box.addEventListener('change', () => {
     const { checked } = box

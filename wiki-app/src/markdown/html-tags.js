@@ -104,6 +104,7 @@ function paired (tokens, Token) {
 
 /** @param {Token[]} tokens @returns {Set<number>} indexes of the tags that have a partner */
 function withPartner (tokens) {
+  /** @type {Set<number>} */
   const partners = new Set()
   /** Indexes of open tags, and borders. @type {number[]} */
   const open = []
@@ -117,8 +118,9 @@ function withPartner (tokens) {
       if (open.length - bottom < OPEN_MAX) open.push(index)
       continue
     }
-    const partner = open.findLastIndex((each, at) => at >= bottom && tagIn(tokens[each]).name === name)
-    if (partner === -1) continue
+    let partner = open.length - 1
+    while (partner >= bottom && tagIn(tokens[open[partner]]).name !== name) partner--
+    if (partner < bottom) continue
     partners.add(open[partner]).add(index)
     open.length = partner
   }

@@ -59,7 +59,7 @@ test('where nobody may write, boxes stay inert', async (t) => {
   await write((await browser.open(t, {}, { MONGODB_URI: uri })).app, 'Plan', TEXT)
   const { page } = await browser.open(t, {}, { MONGODB_URI: uri, ACCESS: 'read-only' })
   await page.goto('/wiki/Plan')
-  await page.getByText('buy milk').click()
+  await page.getByText('buy milk').click({ force: true })
   assert.equal(await page.getByLabel('buy milk').isDisabled(), true)
   assert.equal(await page.getByLabel('buy milk').isChecked(), false)
 })
