@@ -1,7 +1,8 @@
 # stevec's one task runner. `make` alone lists the targets.
 .DEFAULT_GOAL := help
 .PHONY: help setup demo up down test test-slow verify verify-analysis torture test-cloudflare image image-lock \
-  test-image bench flame bench-idle bench-cost bench-dearest bench-peers bench-edge fuzz-edge bench-report figures lock
+  test-image bench flame bench-idle bench-cost bench-dearest bench-peers bench-edge fuzz-edge bench-report figures \
+  gallery lock
 
 # The tests' Node, one of those in .ci/node; empty: the one on PATH.
 NODE = $(STEVEC_NODE)
@@ -26,7 +27,8 @@ test: ## lint, types and all tests; NODE=22 or NODE=24: with that Node
 	@./stevec setup --with chromium
 	@.ci/with-node "$(NODE)" node .ci/test.js
 
-test-slow: ## runs that are interrupted, killed and resumed, a study, a run through a zone, failover, a full disk, clocks that are set
+test-slow: ## runs that are interrupted, killed and resumed, a study, a zone, failover, a full disk, set clocks, two browsers
+	@./stevec setup --with chromium
 	@./stevec setup --with faketime
 	@.ci/with-node "$(NODE)" node .ci/test.js slow
 
@@ -95,3 +97,7 @@ figures: setup ## the pictures of the docs: the architecture, and those of the s
 	done
 	@PYTHONPATH=analysis .venv/bin/python -m stevec_report results/sample-policy --figure freshness-offload --output docs/figures/policy.svg
 	@.venv/bin/python analysis/bench/cost.py docs/figures/cost.csv --output docs/figures/cost.svg > /dev/null
+
+gallery: ## the wiki in pictures: a tour of it in a browser, into docs/gallery
+	@./stevec setup --with chromium
+	@GALLERY=docs/gallery node --test --test-reporter=dot wiki-app/test/browser/tour.test.js

@@ -1,0 +1,223 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { png } from '../images.js'
+import { PASSWORD, peopleOnly } from '../people.js'
+import { assertAccessible, useBrowser, write } from './helper.js'
+
+const browser = useBrowser()
+
+/** @typedef {import('playwright-core').Page} Page */
+
+const DEVICES = /** @type {const} */ ([
+  ['on a desktop', { viewport: { width: 1280, height: 800 } }, [1280]],
+  ['on a phone', { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true }, [390, 320]]
+])
+
+/** Nothing breaks it into lines by itself. */
+const LONG = 'N'.padEnd(176, 'ame')
+const EVERYTHING = `## It begins at the second level
+
+Some *text* with a [[missing page]], \`code\`, a note[^1] and a bare address: https://example.org/${'long/'.repeat(40)}.
+
+#### It jumps two levels
+
+> [!WARNING]
+> A callout with a [link](/wiki/Home).
+
+> A quotation.
+
+- [ ] to do
+- [x] done
+
+| ${'wide | '.repeat(20)}
+|${'---|'.repeat(20)}
+| ${'a cell | '.repeat(20)}
+
+\`\`\`js
+const long = '${'a long line '.repeat(20)}' // a comment
+\`\`\`
+
+<details>
+<summary>More</summary>
+
+Press <kbd>Ctrl</kbd>.
+
+</details>
+
+${'x'.repeat(300)}
+
+# A second title
+
+[^1]: The note.
+`
+
+/** Kinds of pages that an address leads to, in a wiki that everybody may write. */
+const ADDRESSES = Object.freeze({
+  home: '/',
+  page: '/wiki/Home',
+  subpage: '/wiki/Home/below',
+  'page with a long name': `/wiki/${LONG}`,
+  'no page, but one with a similar name': '/wiki/home',
+  'no page': '/wiki/none',
+  'no page, but a deleted one': '/wiki/Gone',
+  'no address': '/nowhere',
+  'wrong parameter': '/difference/Home?from=x&to=y',
+  'no revision': '/revision/Home/99',
+  'no picture': `/files/${'0'.repeat(32)}.png`,
+  'list of pages': '/pages',
+  'list of subpages': '/pages?under=Home',
+  search: '/search?q=text',
+  'search without a hit': '/search?q=nothing-has-this',
+  'search without words': '/search',
+  history: '/history/Home',
+  'history of a deleted page': '/history/Gone',
+  difference: '/difference/Home?from=1&to=2',
+  revision: '/revision/Home/1',
+  changes: '/changes',
+  'changes of an author': '/changes?author=Ana',
+  tags: '/tags',
+  tag: '/tags/one',
+  'wanted pages': '/wanted',
+  'orphaned pages': '/orphaned',
+  'links to a page': '/links/Home',
+  pictures: '/files',
+  API: '/api/',
+  editor: '/edit/text/Home',
+  'editor of a new page': `/edit/text/${LONG}new`,
+  'new page': '/edit/new',
+  rename: '/edit/rename/Home',
+  delete: '/edit/delete/Home',
+  'bring back': '/edit/revert/Home?revision=1',
+  import: '/edit/import'
+})
+
+/**
+ * Collects what is wrong with the pages that it is shown, so that one test names all of them.
+ * @param {Page} page
+ * @param {readonly number[]} widths  in pixels
+ */
+function createInspector (page, widths) {
+  /** @type {string[]} */
+  const problems = []
+  return {
+    /** @param {string} what */
+    async look (what) {
+      await assertAccessible(page, what, { dark: true }).catch(({ message }) => problems.push(message))
+      for (const width of widths) {
+        await page.setViewportSize({ width, height: 844 })
+        // A phone's window.innerWidth grows with a page that is too wide.
+        const wide = await page.evaluate(() => document.documentElement.scrollWidth)
+        if (wide > width) problems.push(`${what}: ${wide} px wide on a screen of ${width} px`)
+      }
+      await page.setViewportSize({ width: widths[0], height: 844 })
+    },
+    report: () => assert.deepEqual(problems, [])
+  }
+}
+
+/** @param {import('fastify').FastifyInstance} app */
+async function fill (app) {
+  await write(app, 'Home', EVERYTHING, { tags: 'one, two', author: 'Ana', summary: 'first' })
+  await write(app, 'Home', `${EVERYTHING}\nmore`, { author: 'A'.repeat(80), summary: 's'.repeat(200) })
+  await write(app, 'Home/below', 'text of [home](/wiki/Home)')
+  await write(app, LONG, `[[${LONG}]]`, { tags: 't'.repeat(50) })
+  await write(app, 'Gone', 'text')
+  const { statusCode: deleted } = await app.inject({ method: 'DELETE', url: '/api/v1/pages/Gone' })
+  const { statusCode: stored } = await app.inject({
+    method: 'POST', url: '/api/v1/files', headers: { 'content-type': 'image/png' }, payload: png(2000, 20)
+  })
+  assert.deepEqual([deleted < 300, stored], [true, 201])
+}
+
+for (const [where, options, widths] of DEVICES) {
+  test(`every kind of page is accessible in light and dark colours, and not too wide: ${where}`, async (t) => {
+    const { app, page } = await browser.open(t, options)
+    const { look, report } = createInspector(page, widths)
+    await page.goto('/')
+    await look('home, before it is written')
+    await fill(app)
+    for (const [kind, url] of Object.entries(ADDRESSES)) {
+      await page.goto(url)
+      await look(kind)
+    }
+
+    await page.goto('/edit/text/Home')
+    await page.getByRole('button', { name: 'Preview' }).click()
+    await page.getByRole('region', { name: 'Preview' }).getByRole('article').waitFor()
+    await look('preview')
+    // As the form does where no script takes the button.
+    await page.evaluate(() => {
+      const form = /** @type {HTMLFormElement} */ (document.querySelector('form.editor'))
+      form.action = /** @type {HTMLButtonElement} */ (form.querySelector('button[formaction]')).formAction
+      form.submit()
+    })
+    await page.getByText('This is not saved yet').waitFor()
+    await look('preview without JavaScript')
+    await page.getByLabel('Text, in').fill('mine')
+    await write(app, 'Home', 'changed')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('alert').waitFor()
+    await look('conflict')
+
+    page.on('dialog', (dialog) => dialog.accept().catch(() => {}))
+    await page.goto('/wiki/Home/below')
+    await page.getByText('More', { exact: true }).click()
+    await look('menu')
+    await page.goto('/wiki/Home/below')
+    await page.getByRole('button', { name: 'Keys' }).click()
+    await page.getByRole('dialog').waitFor()
+    await look('keys')
+    await page.goto('/edit/import')
+    await page.getByLabel('A zip file').setInputFiles({
+      name: 'wiki.zip', mimeType: 'application/zip', buffer: (await app.inject('/api/v1/export')).rawPayload
+    })
+    await page.getByRole('button', { name: 'Import' }).click()
+    await page.getByRole('link', { name: 'Import more' }).waitFor()
+    await look('report of an import')
+    report()
+  })
+
+  test(`pages about people are accessible in light and dark colours, and not too wide: ${where}`, async (t) => {
+    const { page } = await browser.open(t, options, peopleOnly(t))
+    const { look, report } = createInspector(page, widths)
+    const signIn = async (/** @type {string} */ name, password = PASSWORD) => {
+      await page.goto('/edit/sign-in')
+      await page.getByLabel('Your name').fill(name)
+      await page.getByLabel('Your password').fill(password)
+      await page.getByRole('main').getByRole('button', { name: 'Sign in' }).click()
+      if (password === PASSWORD) await page.getByRole('banner').getByRole('link', { name, exact: true }).waitFor()
+    }
+    await page.goto('/')
+    await look('home of a wiki with users')
+    await page.goto('/edit/sign-in')
+    await look('sign in')
+    await signIn('editor', 'wrong')
+    await page.getByRole('alert').waitFor()
+    await look('wrong password')
+
+    for (const name of ['reader', 'editor', 'admin']) {
+      await signIn(name)
+      await page.goto('/edit/sign-in')
+      await page.getByRole('main').getByText(name, { exact: true }).waitFor()
+      await look(`signed in, ${name}`)
+      await page.goto('/edit/text/Home')
+      await look(`editor, ${name}`)
+      if (name === 'admin') {
+        await page.goto('/edit/revert-author')
+        await look('taking back an author’s changes')
+      }
+      await page.goto('/edit/sign-in')
+      await page.getByRole('main').getByRole('button', { name: 'Sign out' }).click()
+      await page.getByRole('heading', { level: 1 }).waitFor()
+    }
+
+    await signIn('editor')
+    await page.goto('/edit/text/Home')
+    await page.getByLabel('Text, in').fill('kept')
+    await page.context().clearCookies()
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('button', { name: 'Send again' }).waitFor()
+    await look('expired session')
+    report()
+  })
+}
