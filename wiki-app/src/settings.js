@@ -88,12 +88,11 @@ export const SETTINGS = {
     allowed: 'a whole number of bytes from 1 to 3145728',
     does: 'the longest Markdown of a page'
   }),
-  HOME_PAGE: {
-    read: writableName,
+  HOME_PAGE: pageName({
     default: 'Home',
     allowed: 'the name of a page: at most 200 characters, none that cannot be shown',
     does: 'the page at `/`; until it is written, an invitation to write it'
-  },
+  }),
   UPLOAD_MAX_BYTES: integer(1, 50 * MIB, {
     default: 5 * MIB,
     allowed: 'a whole number of bytes from 1 to 52428800',
@@ -191,6 +190,11 @@ export function settingsTable () {
 /** @param {(text: string) => boolean} allows @param {Spec<string>} spec @returns {SettingSpec<string>} */
 function text (allows, spec) {
   return { default: '', ...spec, read: (given) => allows(given) ? given : refuse() }
+}
+
+/** @param {Spec<string>} spec @returns {SettingSpec<string>} */
+function pageName (spec) {
+  return { default: '', ...spec, read: writableName }
 }
 
 /** @param {number} least @param {number} most @param {Spec<number>} spec @returns {SettingSpec<number>} */

@@ -22,6 +22,7 @@ test('an environment without settings gives the defaults; other variables are ig
     PAGE_READS_AT_ONCE: 100,
     ORIGIN_CACHE_MIB: 0,
     PAGE_MAX_BYTES: 1_048_576,
+    HOME_PAGE: 'Home',
     UPLOAD_MAX_BYTES: 5_242_880,
     LOG_LEVEL: 'warn',
     LOG_VIEWS_PER_S: 10,

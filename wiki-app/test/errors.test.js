@@ -61,7 +61,10 @@ test('an unsupported method gets 405, with the supported methods in Allow', asyn
     ['OPTIONS', '/', 'GET, HEAD'],
     ['PUT', '/edit/text/a', 'GET, HEAD, POST'],
     ['POST', '/edit/new', 'GET, HEAD'],
-    ['GET', '/edit/delete/a', 'POST'],
+    ['GET', '/edit/preview/a', 'POST'],
+    ['POST', '/edit/new/a', 'GET, HEAD'],
+    ['POST', '/wiki/', 'GET, HEAD'],
+    ['POST', '/pages', 'GET, HEAD'],
     ['POST', '/healthz', 'GET, HEAD'],
     ['DELETE', '/favicon.ico', 'GET, HEAD']
   ])) {

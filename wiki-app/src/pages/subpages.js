@@ -37,7 +37,7 @@ export function createSubpages ({ Pages, Targets }) {
     const newHash = subpages === null ? '' : hashOf(JSON.stringify(subpages))
     if (newHash === hash) return false
     // Absent is as good as ''.
-    const others = { $nin: newHash === '' ? ['', null] : [newHash] }
+    const others = newHash === '' ? { $gt: '' } : { $ne: newHash }
     const { modifiedCount } = await driverOf(Pages).updateOne(
       { _id: name, deleted_at: null, subpages_hash: others },
       { $set: { subpages, subpages_hash: newHash, rendered_at: new Date() } },

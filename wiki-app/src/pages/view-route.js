@@ -138,6 +138,7 @@ function createAnswer ({ store, savedNotice, cachingOf, mode }) {
    * @param {string} name
    * @param {number | null} saved  the revision just saved; null for other views
    * @param {View | null} view @param {FastifyRequest} request @param {FastifyReply} reply
+   * @returns {unknown} for Fastify
    */
   return function answer (name, saved, view, request, reply) {
     const page = view && view.page
