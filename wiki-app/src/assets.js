@@ -22,7 +22,7 @@ function hashed (file, type, bytes) {
  */
 function modulesOf (file, known = /** @type {Map<string, ReturnType<typeof asset>>} */ (new Map())) {
   const text = readFileSync(new URL(`assets/${file}`, import.meta.url), 'utf8')
-  const linked = text.replace(/^(import .*)'\.\/([\w-]+\.js)'$/gm, (_, start, imported) => {
+  const linked = text.replace(/^(import .*|.*\bimport\()'\.\/([\w-]+\.js)'/gm, (_, start, imported) => {
     modulesOf(imported, known)
     return `${start}'${known.get(imported)?.url}'`
   })
@@ -31,23 +31,26 @@ function modulesOf (file, known = /** @type {Map<string, ReturnType<typeof asset
 }
 
 const style = asset(['style.css', 'markdown.css'], 'text/css; charset=utf-8')
+const apiStyle = asset(['api.css'], 'text/css; charset=utf-8')
 const icon = asset(['icon.svg'], 'image/svg+xml')
-const pageScript = asset(['page.js', 'tasks.js'], SCRIPT)
+const pageModules = modulesOf('page.js')
 const authorScript = asset(['author.js'], SCRIPT)
 const apiScript = asset(['api.js'], SCRIPT)
 const editorModules = modulesOf('editor.js')
 
 export const STYLE_URL = style.url
 export const ICON_URL = icon.url
-export const PAGE_SCRIPT_URL = pageScript.url
+export const PAGE_SCRIPT_URL = pageModules[pageModules.length - 1].url
 export const AUTHOR_SCRIPT_URL = authorScript.url
 export const API_SCRIPT_URL = apiScript.url
+export const API_STYLE_URL = apiStyle.url
 export const EDITOR_SCRIPT_URL = editorModules[editorModules.length - 1].url
 
 /** URLs change with their content (RFC 8246). @type {FastifyPluginAsync} */
 export async function assetRoutes (app) {
   const config = { database: false }
-  for (const { url, type, bytes } of [style, icon, pageScript, authorScript, apiScript, ...editorModules]) {
+  const others = [style, icon, authorScript, apiScript, apiStyle]
+  for (const { url, type, bytes } of [...others, ...pageModules, ...editorModules]) {
     app.get(url, { config }, async (_request, reply) => {
       reply.header('cache-control', 'public, max-age=31536000, immutable').type(type)
       return bytes

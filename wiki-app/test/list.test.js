@@ -113,7 +113,8 @@ test('a title query is plain text, never a pattern or an operator', async (t) =>
   for (const [q, found] of [
     ['a.c', ['a.c']],
     ['.*', []],
-    ['(a+)+$', ['(a+)+$']],
+    // Not as a pattern, but its word begins theirs.
+    ['(a+)+$', ['(a+)+$', 'a&quot;b&lt;i&gt;', 'a.c', 'abc']],
     ['[', ['[x]']],
     ['^$|*?{1}', ['back^$|*?{1}']],
     ['\\Q', []],

@@ -148,7 +148,7 @@ test('every route answers an unsupported method, even TRACE, with 405 and the al
       assert.equal(answer.statusCode, 405, `${method} ${path}`)
       assert.match(
         String(answer.headers.allow),
-        /^(?:GET|HEAD|POST|PUT|DELETE)(?:, (?:GET|HEAD|POST|PUT|DELETE))*$/,
+        /^(?:GET|HEAD|POST|PUT|PATCH|DELETE)(?:, (?:GET|HEAD|POST|PUT|PATCH|DELETE))*$/,
         `${method} ${path}`
       )
     }

@@ -52,7 +52,7 @@ const isOpenapi = ajv.compile({
     paths: { type: 'object', propertyNames: { pattern: '^/' }, additionalProperties: ref('item') }
   }, ['openapi', 'info', 'paths']),
   $defs: {
-    item: only(Object.fromEntries(['get', 'put', 'post', 'delete'].map((method) => [method, ref('operation')]))),
+    item: only(Object.fromEntries(['get', 'put', 'post', 'patch', 'delete'].map((method) => [method, ref('operation')]))),
     operation: only({
       tags: { type: 'array', items: text, minItems: 1 },
       summary: text,
@@ -106,7 +106,7 @@ test('the document is valid OpenAPI 3.1 and describes every route of the API', a
   )
 
   const operations = operationsIn(document)
-  assert.equal(operations.length, 21)
+  assert.equal(operations.length, 24)
   for (const { path: template, method, parameters = [], responses } of operations) {
     const named = parameters
       .filter((/** @type {any} */ parameter) => parameter.in === 'path')

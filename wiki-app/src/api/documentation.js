@@ -1,4 +1,4 @@
-import { API_SCRIPT_URL } from '../assets.js'
+import { API_SCRIPT_URL, API_STYLE_URL } from '../assets.js'
 import { sendRevalidated } from '../http/send-revalidated.js'
 import { API_PREFIX, HTML, renderFor } from '../views.js'
 
@@ -16,7 +16,9 @@ export async function documentationRoutes (app, { document, documentUrl, cacheCo
   let body
 
   app.get(PAGE_URL, options, async (request, reply) => {
-    body ??= renderFor(request, 'api', { ...documentation(document()), documentUrl, scriptUrl: API_SCRIPT_URL })
+    body ??= renderFor(request, 'api', {
+      ...documentation(document()), documentUrl, scriptUrl: API_SCRIPT_URL, callStyleUrl: API_STYLE_URL
+    })
     return sendRevalidated(request, reply, { cacheControl, type: HTML, body })
   })
 
@@ -27,7 +29,7 @@ export async function documentationRoutes (app, { document, documentUrl, cacheCo
 /** @param {any} document  OpenAPI 3.1, as this API makes it */
 function documentation ({ info, tags, paths, components }) {
   const operations = Object.entries(paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, operation]) => ({ ...operationOf(path, method, operation), of: operation.tags })))
+    Object.entries(methods).map(([method, operation]) => operationOf(path, method, operation)))
   return {
     title: info.summary,
     description: info.description,
@@ -39,7 +41,7 @@ function documentation ({ info, tags, paths, components }) {
 }
 
 /** @param {string} path @param {string} method @param {any} operation */
-function operationOf (path, method, { summary, description, security, parameters = [], requestBody, responses }) {
+function operationOf (path, method, { tags, summary, description, security, parameters = [], requestBody, responses }) {
   const id = `_${method}${path.replace(/\W+/g, '-')}`
   const answers = Object.entries(responses).map(([status, { description, content }]) => {
     const [[type, media] = ['', /** @type {any} */ ({})]] = Object.entries(content ?? {})
@@ -47,6 +49,7 @@ function operationOf (path, method, { summary, description, security, parameters
   })
   return {
     id,
+    of: tags,
     method: method.toUpperCase(),
     path,
     url: API_PREFIX + path,

@@ -28,7 +28,7 @@ function urlOf (form) {
 function requestOf (form) {
   const { method, type } = form.dataset
   const body = /** @type {HTMLInputElement | HTMLTextAreaElement | null} */ (form.querySelector('[id$="-body"]'))
-  const file = body instanceof HTMLInputElement ? body.files?.[0] : undefined
+  const file = body !== null && 'files' in body ? body.files?.[0] : undefined
   return {
     method,
     headers: {
