@@ -43,7 +43,7 @@ test('a write with an unusable body gets a 4xx that explains it, never a 5xx', a
   for (const each of [
     ...NEED_NO_BODY, 'POST /wiki/*', 'PUT /api/v1/pages/:name', 'POST /api/v1/preview',
     'POST /api/v1/pages/:name/rename', 'POST /api/v1/pages/:name/revert',
-    'POST /api/v1/import', 'POST /api/v1/files', 'POST /edit/upload', 'POST /edit/revert-author',
+    'POST /api/v1/import', 'POST /api/v1/files', 'POST /edit/upload', 'POST /edit/import', 'POST /edit/revert-author',
     'POST /edit/sign-in', 'POST /edit/preview/*'
   ]) assert.ok(named.includes(each), each)
 

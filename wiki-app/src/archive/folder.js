@@ -69,16 +69,25 @@ export class Folder {
     const { path, fragment, isSlug } = partsOf(destination)
     if (path === '') return isSlug ? undefined : { fragment }
     // `Help:Links` is a page of MediaWiki; no page is called `mailto:…`.
-    const found = SCHEME.test(path) ? this.#names.get(keyOf(path)) : this.findWiki(from, path)
+    const found = SCHEME.test(path) ? this.#names.get(keyOf(path)) : this.#lookUp(from, path, { rootFirst: false })
     return found && { ...found, fragment }
   }
 
-  /** @param {string} from @param {string} target  a path, or a page’s name @returns {Found | null} */
-  findWiki (from, target) {
-    const path = target.normalize('NFC')
-    const own = from.normalize('NFC')
-    const top = own.slice(0, own.indexOf('/') + 1)
-    const starts = path.startsWith('/') ? ['', top] : [own.slice(0, own.lastIndexOf('/') + 1), '', top]
+  /** @param {string} from @param {string} page  of a link `[[page]]` @returns {Found | null} */
+  findWiki (from, page) {
+    return this.#lookUp(from, page, { rootFirst: !page.startsWith('.') })
+  }
+
+  /**
+   * @param {string} from @param {string} target  a path, or a page’s name
+   * @param {{rootFirst: boolean}} options  as Obsidian reads `[[page]]`
+   * @returns {Found | null}
+   */
+  #lookUp (from, target, { rootFirst }) {
+    const [own, path] = [from, target].map((each) => each.normalize('NFC'))
+    const roots = ['', own.slice(0, own.indexOf('/') + 1)]
+    const folder = own.slice(0, own.lastIndexOf('/') + 1)
+    const starts = path.startsWith('/') ? roots : rootFirst ? [...roots, folder] : [folder, ...roots]
     for (const start of starts) {
       const found = this.#at(joined(start, path))
       if (found !== undefined) return found

@@ -4,11 +4,13 @@ import { basePrecondition, StaleEdit } from '../pages/preconditions.js'
 import { canonicalTags } from '../pages/tags.js'
 import { writableName } from '../pages/name.js'
 import { AUTHOR_SCHEMA } from '../pages/change.js'
-import { hiddenIn, refuseHiddenName } from '../pages/visible.js'
+import { refuseHiddenName, visibleAuthor } from '../pages/visible.js'
 import { urlOf } from '../files/store.js'
+import { acceptedLine } from './accepted-line.js'
 import { isForClient } from './client-error.js'
 import { isPageFile, nameOfFile } from './file-names.js'
 import { FRONT_MATTER_MAX_BYTES } from './front-matter.js'
+import { aboutPicture } from './picture-files.js'
 
 /** @import {FileStore} from '../files/store.js' */
 /** @import {Attribution} from '../pages/commit.js' */
@@ -26,8 +28,6 @@ export const BEYOND_LIMIT = Symbol('beyond the write limit')
 
 const OTHER_KIND =
   'Only Markdown, in files whose names end in “.md”, and pictures (PNG, JPEG, WebP, GIF) are taken.'
-
-const AUTHOR = new RegExp(AUTHOR_SCHEMA.pattern, 'u')
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
@@ -59,13 +59,15 @@ export function createSaves ({ store, pictures, ...reading }) {
       }
     },
 
-    /** @param {ArchiveFile} file @param {Run} run @returns {Promise<ImportLine | typeof BEYOND_LIMIT>} */
-    async savePicture ({ path, read }, { attribution: { author = '' }, mayWrite }) {
-      const bytes = await read(pictures.maxBytes)
+    /** @param {ArchiveFile} picture @param {Run} run @returns {Promise<ImportLine | typeof BEYOND_LIMIT>} */
+    async savePicture (picture, { attribution, mayWrite }) {
+      const { path } = picture
+      const bytes = await picture.read(pictures.maxBytes)
       const there = await pictures.findWhole(bytes)
       if (there !== null) return { path, url: urlOf(there), result: 'unchanged' }
       if (!await mayWrite()) return BEYOND_LIMIT
-      const { file, created } = await pictures.saveWhole(bytes, author)
+      const { alt, author } = aboutPicture(picture)
+      const { file, created } = await pictures.saveWhole(bytes, attribution.author || author, alt)
       return { path, url: urlOf(file), result: created ? 'created' : 'unchanged' }
     },
 
@@ -109,7 +111,7 @@ async function readPage (file, { folder, attribution }, seen, reading) {
     return { path, name, tags: canonicalTags(flat(tags)), attribution, ...await reading.relink(path, content, folder) }
   }
   // The links of the wiki's own texts are right already.
-  const by = attribution.author || authorOf(author)
+  const by = attribution.author || acceptedLine(author, AUTHOR_SCHEMA, visibleAuthor)
   return { path, name, tags: canonicalTags(tags), attribution: { ...attribution, author: by }, content, missing: [] }
 }
 
@@ -144,13 +146,6 @@ const flat = (tags) => Array.isArray(tags) ? tags.map(flatTag) : tags && flatTag
 
 /** @param {string} tag */
 const flatTag = (tag) => tag.replaceAll('/', '-')
-
-/** @param {string} [author] @returns {string | undefined} undefined: none that a revision can have */
-function authorOf (author) {
-  const trimmed = author?.trim() ?? ''
-  const isShort = [...trimmed].length <= AUTHOR_SCHEMA.maxLength
-  return isShort && AUTHOR.test(trimmed) && hiddenIn(trimmed) === null ? trimmed : undefined
-}
 
 /** @param {Buffer} bytes */
 function textOf (bytes) {

@@ -1,18 +1,48 @@
 import { urlOf } from '../files/store.js'
+import { ALT_SCHEMA, AUTHOR_SCHEMA } from '../pages/change.js'
+import { readableAlt, visibleAuthor } from '../pages/visible.js'
+import { acceptedLine } from './accepted-line.js'
 
 /** @import {FileStore} from '../files/store.js' */
 
+/** The name of a picture in an export says nothing. */
+const EXPORTED = /^files\/[0-9a-f]{32}\.\w+$/
+
+/** What a picture shows, and who uploaded it: both may be ''. @typedef {{alt: string, author: string}} About */
+
 /**
- * At the paths of their addresses. The oldest first.
+ * At the paths of their addresses, the oldest first. What is known about a picture is its comment in the zip.
  * @param {FileStore} pictures @returns {AsyncGenerator<import('./zip.js').ZipItem>}
  */
 export async function * pictureFiles (pictures) {
   for await (const picture of pictures.all()) {
+    const { alt = '', author } = picture.metadata
     yield {
       path: urlOf(picture).slice(1),
       modifiedAt: picture.uploadDate,
       isCompressed: true,
+      comment: JSON.stringify({ alt, author }),
       open: () => pictures.read(picture)
     }
+  }
+}
+
+/** @param {import('./unzip.js').ArchiveFile} file  may be hostile @returns {About} */
+export function aboutPicture ({ path, comment = '' }) {
+  const { alt, author } = fieldsIn(comment)
+  const name = path.slice(path.lastIndexOf('/') + 1, path.lastIndexOf('.'))
+  return {
+    alt: acceptedLine(alt ?? (EXPORTED.test(path) ? '' : name), ALT_SCHEMA, readableAlt),
+    author: acceptedLine(author, AUTHOR_SCHEMA, visibleAuthor)
+  }
+}
+
+/** @param {string} comment @returns {Record<string, unknown>} */
+function fieldsIn (comment) {
+  if (!comment.startsWith('{')) return {}
+  try {
+    return JSON.parse(comment)
+  } catch {
+    return {}
   }
 }

@@ -28,6 +28,7 @@ const utf8 = new TextDecoder('utf-8', { fatal: true })
  * @typedef {object} ArchiveFile
  * @property {string} path  relative, without `..`; with an error, as far as it can be read
  * @property {Error} [error]
+ * @property {string} [comment]  of a zip's entry
  * @property {(maxBytes: number) => Promise<Buffer>} read  rejects with the reason when it cannot be read
  * @typedef {() => AsyncGenerator<ArchiveFile>} Archive  each call reads all files from the first
  */
@@ -63,6 +64,7 @@ async function * entriesOf (zip, budget) {
       yield {
         path,
         ...(refusal && { error: new Refused(refusal) }),
+        comment: String(entry.fileComment),
         read: (maxBytes) => read(zip, entry, maxBytes, budget)
       }
     }

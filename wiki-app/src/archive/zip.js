@@ -2,7 +2,10 @@ import yazl from 'yazl'
 
 /** @import {Readable} from 'node:stream' */
 
-/** @typedef {{path: string, modifiedAt: Date, isCompressed?: boolean, open: () => Readable}} ZipItem */
+/**
+ * @typedef {{path: string, modifiedAt: Date, open: () => Readable}} Item
+ * @typedef {Item & {isCompressed?: boolean, comment?: string}} ZipItem
+ */
 
 /**
  * One file at a time is in memory. Equal items give equal bytes.
@@ -30,12 +33,14 @@ async function fill (zip, output, items) {
  * @param {yazl.ZipFile} zip @param {Readable} output @param {ZipItem} item
  * @returns {Promise<void>} when the file is read, or the output is closed
  */
-function add (zip, output, { path, modifiedAt, isCompressed = false, open }) {
+function add (zip, output, { path, modifiedAt, isCompressed = false, comment = '', open }) {
   /** @type {typeof open | null} */
   let opener = open
   return new Promise((resolve, reject) => {
     output.once('close', resolve)
-    const options = { mtime: shownAs(modifiedAt), forceDosTimestamp: true, compress: !isCompressed }
+    const options = {
+      mtime: shownAs(modifiedAt), forceDosTimestamp: true, compress: !isCompressed, fileComment: comment
+    }
     zip.addReadStreamLazy(path, options, (take) => {
       const stream = /** @type {typeof open} */ (opener)()
       // The zip keeps this function and all that it references.

@@ -96,8 +96,11 @@ export function createFileStore ({ models: { Files, Chunks, Deleted }, maxBytes,
       }
     },
 
-    /** As `store`, for a picture that has arrived: it takes no slot. @param {Buffer} bytes @param {string} author */
-    saveWhole: (bytes, author) => store([bytes], author),
+    /**
+     * As `store`, for a picture that has arrived: it takes no slot.
+     * @param {Buffer} bytes @param {string} author @param {string} alt
+     */
+    saveWhole: (bytes, author, alt) => store([bytes], author, alt),
 
     /** @param {Buffer} bytes @returns {Promise<StoredFile | null>} null also where `bytes` go on after the picture */
     findWhole: (bytes) => find(nameOf(createHash('sha256').update(bytes))),
@@ -148,8 +151,8 @@ export function createFileStore ({ models: { Files, Chunks, Deleted }, maxBytes,
 
 /**
  * Passes on what belongs to the picture, and describes the upload.
- * @param {AsyncIterable<Buffer>} chunks
  * @typedef {{author: string, alt: string}} About
+ * @param {AsyncIterable<Buffer>} chunks
  * @param {About & {maxBytes: number, upload: import('mongodb').GridFSBucketWriteStream}} options
  */
 async function * inspected (chunks, { maxBytes, upload, author, alt }) {
