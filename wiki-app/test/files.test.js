@@ -119,7 +119,7 @@ test('a truncated image is refused, and a damaged one causes no unexpected error
     for (let length = 0; length < bytes.length; length += bytes.length > 1_000 ? 997 : 1) {
       assert.match(
         await complaint(bytes.subarray(0, length)),
-        /This is no picture|is damaged: it ends too early/,
+        /This file is not a picture|is damaged: it ends too early/,
         `${type} ${length}`
       )
     }
@@ -417,7 +417,6 @@ test('a picture can be deleted: the pages that show it are named before, its add
   assert.equal(gone.statusCode, 404)
   assert.equal(gone.headers['cache-control'], 'no-store')
   assert.match(gone.json().detail, /^The picture at this address was deleted on \d{4}-\d\d-\d\d \d\d:\d\d UTC\.$/)
-  assert.match((await get(app, url.replace('.png', '.gif'))).json().detail, /There is no such file/)
   assert.ok(await waitUntil(() => purged.includes(url), WAIT_MAX_MS), 'caches forget it')
   assert.equal((await submitTo(app, `/edit/delete-picture${file}`, {})).statusCode, 404)
   assert.deepEqual(await counts(), [1, 1], 'only the other picture is left')

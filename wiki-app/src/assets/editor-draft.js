@@ -57,12 +57,12 @@ function offerDraft () {
     return button
   }
   offer.append(
-    choose('Take it back', () => {
+    choose('Use that text', () => {
       text.value = draft.content
       // If somebody has saved since, the wiki merges both texts.
       base.value = draft.base
     }),
-    ' ', choose('Forget it', () => {})
+    ' ', choose('Forget it', () => localStorage.removeItem(draftKey))
   )
   form.before(offer)
 }

@@ -1,11 +1,13 @@
 export const form = /** @type {HTMLFormElement} */ (document.querySelector('form.editor'))
 export const text = /** @type {HTMLTextAreaElement} */ (form.elements.namedItem('content'))
 
+export const SIGNED_OUT = 'You are signed out. Sign in on another tab, then go on here.'
+
 /** A form sent back unsaved differs before anybody types. */
 export const differs = () => 'unsaved' in form.dataset || text.value !== text.defaultValue
 
 /**
- * @template {keyof HTMLElementTagNameMap} T @param {T} tag @param {object} properties  attributes where they have a dash
+ * @template {keyof HTMLElementTagNameMap} T @param {T} tag @param {object} properties  with a dash: attributes
  * @param {(Node | string)[]} children
  */
 export function make (tag, properties, ...children) {

@@ -1,4 +1,4 @@
-import { form, insert, make, say, text, writing } from './editor-form.js'
+import { form, insert, make, say, SIGNED_OUT, text, writing } from './editor-form.js'
 
 const PICTURES = 'image/png,image/jpeg,image/webp,image/gif'
 const TOO_LARGE =
@@ -26,7 +26,7 @@ function send (file) {
       try {
         const { url, detail } = JSON.parse(request.responseText)
         if (url) resolve(url)
-        else reject(new Error(detail))
+        else reject(new Error(request.status === 401 ? SIGNED_OUT : detail))
       } catch {
         reject(new Error(TOO_LARGE))
       }

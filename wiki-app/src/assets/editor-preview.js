@@ -1,9 +1,8 @@
-import { form, make, say, settled, text, unsay, writing } from './editor-form.js'
+import { form, make, say, settled, SIGNED_OUT, text, unsay, writing } from './editor-form.js'
 
 /** Previews count against the write limit. */
 const PREVIEW_AFTER_MS = 1_000
 const UNREACHABLE = 'the wiki cannot be reached. Your text is still here.'
-const SIGNED_OUT = 'you are signed out. Sign in on another tab, then go on here.'
 
 const button = /** @type {HTMLButtonElement} */ (form.querySelector('button[formaction]'))
 const article = make('article', { dir: 'auto' })
