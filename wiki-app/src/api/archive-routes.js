@@ -101,7 +101,8 @@ export async function archiveApi (app, { archived, importFiles, importSlots }) {
       const report = Readable.from(asNdjson(lines), { objectMode: false })
       // Also when the client leaves before the first line.
       report.once('close', () => file.close())
-      return reply.type('application/x-ndjson').send(report)
+      // nginx passes each line on at once, so that proxies in front of it see that the import goes on.
+      return reply.header('x-accel-buffering', 'no').type('application/x-ndjson').send(report)
     } catch (error) {
       await file.close()
       throw error

@@ -105,7 +105,7 @@ async function readPage (file, { folder, attribution }, seen, reading) {
   const { name: given, tags, author, exported = false, content } = await readText(file, reading)
   const name = folder.nameOf(path) ?? writableName(given ?? nameOfFile(path))
   if (content === '') throw new Refused('It has no text.')
-  if (seen.has(name)) throw new Refused(`Another file of the zip is the page “${name}”, too.`)
+  if (seen.has(name)) throw new Refused(`Another of the files is the page “${name}”, too.`)
   seen.add(name)
   if (!exported) {
     return { path, name, tags: canonicalTags(flat(tags)), attribution, ...await reading.relink(path, content, folder) }

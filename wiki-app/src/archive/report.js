@@ -1,4 +1,5 @@
-import { historyUrl, viewUrl } from '../pages/name.js'
+import { viewUrl } from '../pages/name.js'
+import { counted } from '../readable.js'
 import { renderFor } from '../views.js'
 
 /** @import {ImportLine, ImportTotals, Result} from './import.js' */
@@ -27,11 +28,18 @@ export async function * createReport (request, lines) {
 
 function createSummary () {
   /** @type {Record<Result, number>} */
-  const pages = { created: 0, replaced: 0, unchanged: 0, kept: 0, refused: 0 }
+  const files = { created: 0, replaced: 0, unchanged: 0, kept: 0, refused: 0 }
   const pictures = { created: 0, unchanged: 0 }
-  /** @type {Record<Result | 'missing' | 'left', {path: string, name?: string, url?: string}[]>} */
-  const listed = { created: [], replaced: [], unchanged: [], kept: [], refused: [], missing: [], left: [] }
-  let withMissing = 0
+  /** @type {Record<Result | 'missing' | 'untouched', ReturnType<typeof createList>>} */
+  const lists = {
+    created: createList(),
+    replaced: createList(),
+    unchanged: createList(),
+    kept: createList(),
+    refused: createList(),
+    missing: createList(),
+    untouched: createList()
+  }
   /** @type {ImportTotals | undefined} */
   let totals
 
@@ -42,28 +50,48 @@ function createSummary () {
         totals = line
         return
       }
-      const { result, name, url } = line
-      const item = {
-        ...line,
-        ...(name !== undefined && { url: viewUrl(name), historyUrl: historyUrl(name) })
-      }
-      if (name === undefined && url !== undefined) {
+      const { result, name, url, missing, reason } = line
+      if (url !== undefined) {
         pictures[result === 'created' ? 'created' : 'unchanged']++
         return
       }
-      pages[result]++
-      list(result, item)
-      if (line.missing !== undefined) {
-        withMissing++
-        list('missing', item)
-      } else if (result !== 'refused' && line.reason !== undefined) list('left', item)
+      const item = { ...line, ...(name !== undefined && { url: viewUrl(name) }) }
+      files[result]++
+      lists[result].add(item)
+      if (missing !== undefined) lists.missing.add(item)
+      if (result !== 'refused' && reason !== undefined) lists.untouched.add(item)
     },
 
-    shown: () => ({ totals, pages, pictures, listed, withMissing })
+    shown: () => ({ ...totals, lists, counted, sentence: sentenceOf(files, pictures) })
   }
+}
 
-  /** @param {keyof typeof listed} kind @param {ImportLine} item */
-  function list (kind, item) {
-    if (listed[kind].length < LISTED_MAX) listed[kind].push(item)
+function createList () {
+  /** @type {ImportLine[]} */
+  const items = []
+  let more = 0
+  return {
+    items,
+    more: () => more,
+    /** @param {ImportLine} item */
+    add (item) {
+      if (items.length < LISTED_MAX) items.push(item)
+      else more++
+    }
   }
+}
+
+/** @param {Record<Result, number>} files @param {{created: number, unchanged: number}} pictures */
+function sentenceOf (files, pictures) {
+  const parts = /** @type {[number, string, string][]} */ ([
+    [files.created, 'page', 'made'],
+    [files.replaced, 'page', 'replaced'],
+    [files.unchanged, 'page', 'already the same'],
+    [files.kept, 'page', 'kept as before'],
+    [pictures.created, 'picture', 'stored'],
+    [pictures.unchanged, 'picture', 'already there'],
+    [files.refused, 'file', 'not taken']
+  ])
+  const words = parts.filter(([count]) => count > 0).map(([count, what, became]) => `${counted(count, what)} ${became}`)
+  return words.length === 0 ? 'There was no file in it.' : `${words.join(', ')}.`
 }
