@@ -53,7 +53,7 @@ async function documentsOf (app, words) {
     `/wiki/${page}`, `/history/${page}`, `/revision/${page}/1`, `/difference/${page}?from=1&to=2`,
     `/links/${page}`, `/edit/text/${page}`, `/changes?author=${query}`, `/changes.atom?author=${query}`,
     tagUrl(canonicalTag(tag)), `/search?q=${query}`, `/pages?q=${query}`,
-    `/wiki/none${page}`, `/history/none${page}`, `/nowhere/${page}`
+    `/edit/rename/${page}`, `/edit/delete/${page}`, `/wiki/none${page}`, `/history/none${page}`, `/nowhere/${page}`
   ]
   const answers = await Promise.all(addresses.map((url) => get(app, url, BROWSER)))
   const preview = await app.inject({
