@@ -118,3 +118,5 @@ for (const menu of /** @type {NodeListOf<HTMLDetailsElement>} */ (document.query
     menu.querySelector('summary')?.focus()
   })
 }
+
+if (document.querySelector('article [data-task]')) import('./tasks.js')

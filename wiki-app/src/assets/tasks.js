@@ -1,4 +1,4 @@
-// Boxes of task lists, for those to whom the page offers its editor.
+/** Boxes of task lists, for those to whom the page offers its editor. */
 const permanentLink = /** @type {HTMLAnchorElement?} */ (document.querySelector('.tools a[href^="/revision/"]'))
 const [, taskPage, shownRevision] = /^\/revision\/(.+)\/(\d+)$/.exec(permanentLink?.pathname ?? '') ?? []
 const editLink = /** @type {HTMLElement?} */ (document.querySelector('.tools a.writes'))
@@ -39,3 +39,5 @@ for (const box of /** @type {NodeListOf<HTMLInputElement>} */ (document.querySel
     ticking = ticking.then(() => tick(box, checked))
   })
 }
+
+export {}
