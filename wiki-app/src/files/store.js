@@ -65,7 +65,7 @@ export function createFileStore ({ models: { Files, Chunks, Deleted }, maxBytes,
     const upload = bucket().openUploadStream('')
     try {
       await pipeline(
-        source,
+        /** @type {AsyncIterable<Buffer>} */ (/** @type {unknown} */ (source)),
         (/** @type {AsyncIterable<Buffer>} */ chunks) => inspected(chunks, { maxBytes, upload, author, alt }),
         upload
       )
