@@ -101,7 +101,7 @@ test('the old URLs of a renamed page and of its history redirect to the new name
   const renamed = await call(app, 'POST', '/pages/a%2Fb/rename', { to: 'c/d', author: 'Ana' })
   assert.deepEqual(
     [renamed.statusCode, renamed.headers.location, renamed.json()],
-    [201, '/api/v1/pages/c%2Fd', { name: 'c/d', revision: 2 }]
+    [201, '/api/v1/pages/c%2Fd', { name: 'c/d', revision: 2, subpages: 0 }]
   )
   for (const rest of ['', '/revisions', '/revisions/1', '/difference?from=1&to=2']) {
     const { statusCode, headers } = await call(app, 'GET', `/pages/a%2Fb${rest}`)
@@ -201,12 +201,12 @@ test('every list and search is paginated, and the list of pages revalidates with
     await names('/pages/beta/backlinks?limit=2'),
     [['Alpha', 'beta'], ['delta', 'Epsilon'], ['Gamma/alpha']]
   )
-  assert.deepEqual(await names('/orphaned?limit=3'), [['Alpha', 'Epsilon', 'Gamma/alpha'], ['delta']])
+  assert.deepEqual(await names('/orphaned?limit=3'), [['Alpha', 'delta', 'Epsilon'], ['Gamma/alpha']])
   assert.deepEqual((await walk(app, '/wanted?limit=1')).flat(), [
     { name: 'missing 5', sources: 2 },
-    { name: 'missing 11', sources: 1 },
     { name: 'missing 4', sources: 1 },
-    { name: 'missing 7', sources: 1 }
+    { name: 'missing 7', sources: 1 },
+    { name: 'missing 11', sources: 1 }
   ])
 
   const list = await call(app, 'GET', '/pages?limit=2')
