@@ -10,7 +10,8 @@ test('the API’s page tries calls, and those that write carry the token that Au
   /** @type {string[]} */
   const elsewhere = []
   await page.goto('/api/')
-  page.on('request', (request) => { if (!request.url().startsWith(page.url().slice(0, -1))) elsewhere.push(request.url()) })
+  const { origin } = new URL(page.url())
+  page.on('request', (request) => { if (!request.url().startsWith(`${origin}/`)) elsewhere.push(request.url()) })
   const callOf = (/** @type {string} */ name) => page.locator('details', { hasText: name })
   const statusOf = async (/** @type {import('playwright-core').Locator} */ call) => {
     const answered = page.waitForResponse((response) => response.url().includes('/api/v1/'))
