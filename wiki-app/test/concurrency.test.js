@@ -35,10 +35,13 @@ test('a write whose If-Match or If-None-Match is false gets 412 (RFC 9110 §13.1
   )
 })
 
+/** @type {Record<string, string>} */
+const CHARACTERS = { lt: '<', gt: '>', quot: '"', '#39': "'", amp: '&' }
+
 /** @param {string} body  of an editor @returns {Record<string, string>} its fields, as a browser would send them */
 function fieldsOf (body) {
   const plain = (/** @type {string} */ text) =>
-    text.replace(/&(lt|gt|quot|#39|amp);/g, (_, name) => ({ lt: '<', gt: '>', quot: '"', '#39': "'", amp: '&' })[name])
+    text.replace(/&(lt|gt|quot|#39|amp);/g, (_, name) => CHARACTERS[name])
   const content = /<textarea id="_content"[^>]*>\n([^<]*)<\/textarea>/.exec(body)?.[1] ?? ''
   const inputs = [...body.matchAll(/<input (?:type="hidden" |id="\w+" )name="(base_revision|tags|author|summary)"[^>]*value="([^"]*)"/g)]
   return Object.fromEntries([['content', plain(content)], ...inputs.map(([, name, value]) => [name, plain(value)])])

@@ -5,7 +5,7 @@ import './editor-toolbar.js'
 import { differs, form, text } from './editor-form.js'
 
 // A touch screen would open its keyboard over the page.
-if (!differs() && matchMedia('(hover: hover) and (pointer: fine)').matches) text.focus({ preventScroll: true })
+if (!differs() && window.matchMedia('(hover: hover) and (pointer: fine)').matches) text.focus({ preventScroll: true })
 
 addEventListener('keydown', (event) => {
   if (!(event.ctrlKey || event.metaKey) || event.altKey || event.shiftKey) return

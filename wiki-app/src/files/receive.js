@@ -21,8 +21,8 @@ export const refuseLarger = (maxBytes) => (request, reply, done) => {
  * The author is the signed-in user, whatever the form says.
  * @param {FileStore} files @param {FastifyRequest} request @param {AsyncIterable<Buffer>} source
  * @param {{author?: string, alt?: string}} said  `alt`: what the picture shows
- * @returns {Promise<{item: ReturnType<typeof shown>, created: boolean}>} not created: it was there already, and is named
- *   only where it had no name
+ * @returns {Promise<{item: ReturnType<typeof shown>, created: boolean}>} not created: it was there already, and gets
+ *   this name only if it had none
  * @throws {Error} 400 when it breaks off, 413, 415
  */
 export async function receive (files, request, source, { author, alt = '' }) {
