@@ -30,6 +30,7 @@ const FOLDERS = [
 /** The longest files, which start first. */
 const LONG = [
   'loadgen/test/run.test.js',
+  'wiki-app/test/browser/every-page.test.js',
   'wiki-app/test/browser/reading.test.js',
   'wiki-app/test/browser/writing.test.js',
   'wiki-app/test/purge-queue.test.js',

@@ -102,7 +102,8 @@ function createInspector (page, widths) {
   return {
     /** @param {string} what */
     async look (what) {
-      await assertAccessible(page, what, { dark: true }).catch(({ message }) => problems.push(message))
+      await assertAccessible(page, what, { dark: true }).catch(({ actual, message }) =>
+        problems.push(...Array.isArray(actual) ? actual : [message]))
       for (const width of widths) {
         await page.setViewportSize({ width, height: 844 })
         // A phone's window.innerWidth grows with a page that is too wide.
@@ -167,6 +168,15 @@ for (const [where, options, widths] of DEVICES) {
     await page.getByRole('button', { name: 'Keys' }).click()
     await page.getByRole('dialog').waitFor()
     await look('keys')
+    await page.goto('/files')
+    await page.getByRole('link', { name: 'Name or delete' }).first().click()
+    await page.getByRole('heading', { level: 1 }).waitFor()
+    await look('a picture')
+    await page.goto('/files')
+    await page.getByLabel('Picture:').setInputFiles({ name: 'a.png', mimeType: 'image/png', buffer: png(20, 20) })
+    await page.getByRole('button', { name: 'Upload' }).click()
+    await page.getByRole('heading', { name: 'Uploaded' }).waitFor()
+    await look('an uploaded picture')
     await page.goto('/edit/import')
     await page.getByLabel('A zip file').setInputFiles({
       name: 'wiki.zip', mimeType: 'application/zip', buffer: (await app.inject('/api/v1/export')).rawPayload
@@ -202,9 +212,22 @@ for (const [where, options, widths] of DEVICES) {
       await look(`signed in, ${name}`)
       await page.goto('/edit/text/Home')
       await look(`editor, ${name}`)
+      if (name === 'editor') {
+        await page.getByLabel('Text, in').fill('text')
+        await page.getByRole('button', { name: 'Save' }).click()
+        await page.getByText('Saved as revision 1').waitFor()
+        await look('saved page')
+      }
       if (name === 'admin') {
         await page.goto('/edit/revert-author')
         await look('taking back an author’s changes')
+        await page.getByLabel('The author’s name').fill('editor')
+        await page.getByRole('button', { name: 'See what would happen' }).click()
+        await page.getByRole('heading', { name: 'What would happen' }).waitFor()
+        await look('what would be taken back')
+        await page.getByRole('main').getByRole('button').last().click()
+        await page.getByRole('status').waitFor()
+        await look('taken back')
       }
       await page.goto('/edit/sign-in')
       await page.getByRole('main').getByRole('button', { name: 'Sign out' }).click()

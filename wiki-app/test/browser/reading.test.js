@@ -1,60 +1,10 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { png } from '../images.js'
-import { assertAccessible, useBrowser, write } from './helper.js'
+import { useBrowser, write } from './helper.js'
 
 const browser = useBrowser()
 
-const WIDE = `# Heading\n\nSome *text* with a [missing](/wiki/none) link.\n\n| ${'wide | '.repeat(20)}\n|${'---|'.repeat(20)}\n| ${'a cell | '.repeat(20)}\n\n\`\`\`\n${'a long line '.repeat(20)}\n\`\`\`\n\n> quote\n\n${'x'.repeat(300)}`
-
 const PHONE = { viewport: { width: 360, height: 740 }, hasTouch: true, isMobile: true }
-for (const [where, options, dark] of /** @type {const} */ ([
-  ['on a desktop, in light and dark colours', { viewport: { width: 1280, height: 900 } }, true],
-  ['on a phone', PHONE, false]
-])) {
-  test(`every kind of page is accessible: ${where}`, async (t) => {
-    const { app, page } = await browser.open(t, options)
-    const look = (/** @type {string} */ what) => assertAccessible(page, what, { dark })
-    await write(app, 'Home', WIDE, { tags: 'one, two', author: 'Ana', summary: 'first' })
-    await write(app, 'Home', `${WIDE}\nmore`)
-    await write(app, 'Home/below', 'text of [home](/wiki/Home)')
-    await app.inject({
-      method: 'POST',
-      url: '/api/v1/files',
-      headers: { 'content-type': 'image/png' },
-      payload: png(300, 200)
-    })
-    for (const url of [
-      '/', '/pages', '/pages?under=Home', '/wiki/Home', '/wiki/Home/below', '/wiki/home', '/wiki/none',
-      '/edit/text/Home', '/edit/new', '/edit/rename/Home', '/edit/delete/Home', '/history/Home',
-      '/difference/Home?from=1&to=2', '/revision/Home/1', '/changes', '/search?q=text', '/tags', '/tags/one',
-      '/wanted', '/orphaned', '/links/Home', '/files'
-    ]) {
-      await page.goto(url)
-      await look(url)
-    }
-
-    await page.goto('/edit/text/Home')
-    await page.getByRole('button', { name: 'Preview' }).click()
-    await page.locator('.preview em').waitFor()
-    await look('preview')
-
-    await write(app, 'Home', 'changed')
-    await page.getByLabel('Text, in').fill('changed otherwise')
-    await page.getByRole('button', { name: 'Save' }).click()
-    await page.getByText('Someone saved revision 3').waitFor()
-    await look('merge')
-
-    page.on('dialog', (dialog) => dialog.accept().catch(() => {}))
-    await page.goto('/wiki/Home')
-    await page.getByText('More', { exact: true }).click()
-    await page.getByRole('link', { name: 'Rename' }).waitFor()
-    await look('the menu')
-    await page.getByRole('button', { name: 'Keys' }).click()
-    await page.getByText('Ctrl+S').waitFor()
-    await look('keys')
-  })
-}
 
 test('a page follows the colour scheme, has large enough touch targets, and prints only the article', async (t) => {
   const { app, page } = await browser.open(t, { ...PHONE, colorScheme: 'dark' })
