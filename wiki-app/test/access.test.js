@@ -26,6 +26,8 @@ const DEMANDS = {
   'GET /assets/page.js': 'anyone',
   'GET /assets/author.js': 'anyone',
   'GET /assets/api.js': 'anyone',
+  'GET /assets/tasks.js': 'anyone',
+  'GET /assets/api.css': 'anyone',
   ...Object.fromEntries(['', '-draft', '-form', '-links', '-pictures', '-preview', '-toolbar'].map((part) =>
     [`GET /assets/editor${part}.js`, 'anyone'])),
   'GET /files': 'anyone',

@@ -75,8 +75,7 @@ help.textContent = '?'
 help.ariaLabel = help.title = 'Keys'
 help.dataset.key = '?'
 help.onclick = () => dialog.showModal()
-if (badge) badge.before(help)
-else document.querySelector('header nav')?.append(help)
+document.querySelector('header .ways')?.append(help)
 document.body.append(dialog)
 
 addEventListener('keydown', (event) => {
