@@ -34,6 +34,7 @@ const style = asset(['style.css', 'markdown.css'], 'text/css; charset=utf-8')
 const apiStyle = asset(['api.css'], 'text/css; charset=utf-8')
 const icon = asset(['icon.svg'], 'image/svg+xml')
 const pageModules = modulesOf('page.js')
+const editorStyle = asset(['editor.css'], 'text/css; charset=utf-8')
 const authorScript = asset(['author.js'], SCRIPT)
 const apiScript = asset(['api.js'], SCRIPT)
 const editorModules = modulesOf('editor.js')
@@ -44,12 +45,13 @@ export const PAGE_SCRIPT_URL = pageModules[pageModules.length - 1].url
 export const AUTHOR_SCRIPT_URL = authorScript.url
 export const API_SCRIPT_URL = apiScript.url
 export const API_STYLE_URL = apiStyle.url
+export const EDITOR_STYLE_URL = editorStyle.url
 export const EDITOR_SCRIPT_URL = editorModules[editorModules.length - 1].url
 
 /** URLs change with their content (RFC 8246). @type {FastifyPluginAsync} */
 export async function assetRoutes (app) {
   const config = { database: false }
-  const others = [style, icon, authorScript, apiScript, apiStyle]
+  const others = [style, icon, editorStyle, authorScript, apiScript, apiStyle]
   for (const { url, type, bytes } of [...others, ...pageModules, ...editorModules]) {
     app.get(url, { config }, async (_request, reply) => {
       reply.header('cache-control', 'public, max-age=31536000, immutable').type(type)

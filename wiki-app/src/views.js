@@ -2,7 +2,9 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { setImmediate } from 'node:timers/promises'
 import { Eta } from 'eta'
 import { mayWrite } from './access/roles.js'
-import { AUTHOR_SCRIPT_URL, EDITOR_SCRIPT_URL, ICON_URL, PAGE_SCRIPT_URL, STYLE_URL } from './assets.js'
+import {
+  AUTHOR_SCRIPT_URL, EDITOR_SCRIPT_URL, EDITOR_STYLE_URL, ICON_URL, PAGE_SCRIPT_URL, STYLE_URL
+} from './assets.js'
 
 /** @import {Person} from './access/access.js' */
 /** @import {AccessMode} from './access/roles.js' */
@@ -40,7 +42,8 @@ export const renderView = (view, data, { mode, person }) => eta.render(`@${view}
   iconUrl: ICON_URL,
   pageScriptUrl: PAGE_SCRIPT_URL,
   authorScriptUrl: AUTHOR_SCRIPT_URL,
-  editorScriptUrl: EDITOR_SCRIPT_URL
+  editorScriptUrl: EDITOR_SCRIPT_URL,
+  editorStyleUrl: EDITOR_STYLE_URL
 })
 
 /** @param {import('fastify').FastifyRequest} request @param {View} view @param {object} data  as for `renderView` */

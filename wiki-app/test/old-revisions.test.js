@@ -218,15 +218,18 @@ test('the API shortens the difference of long texts and marks it as truncated', 
   })
 })
 
-test('a conflict of long texts shows both texts in full and the start of their difference', async (t) => {
+test('a conflict of long texts has both in full in its text, and shows the start of each change', async (t) => {
   const app = await wikiWith(t, { Big: ['first'] })
   const [mine, theirs] = [shortLines(1), shortLines(2)]
   await save(app, 'Big', theirs)
   const { statusCode, body } = await submit(app, 'Big', { content: mine, base_revision: '2' })
   assert.equal(statusCode, 409)
-  assert.ok(body.includes(`>\n${mine}</textarea>`), 'mine')
-  assert.ok(body.includes(`>\n${theirs}</textarea>`), 'theirs')
-  assert.match(body, /too long to show all of it\. Both texts are below/)
+  const text = /<textarea [^>]*>\n([^]*?)<\/textarea>/.exec(body)?.[1] ?? ''
+  const [head, own, other, tail] =
+    text.split(/^(?:(?:&lt;){7} Your lines|======= The lines of revision 3|(?:&gt;){7} Keep .*)\n/m)
+  assert.ok(head + own + tail === mine, 'mine')
+  assert.ok(head + other + tail === theirs, 'theirs')
+  assert.match(body, /What revision 3 changed[^]*too long to show all of it\. The text below is complete[^]*What you changed/)
 })
 
 test('a conflict shows both texts even if their difference cannot be computed', async (t) => {
@@ -243,8 +246,8 @@ test('a conflict shows both texts even if their difference cannot be computed', 
   await save(app, 'a', 'theirs & newer')
   const { statusCode, body } = await submit(app, 'a', { content: 'mine', base_revision: '1' })
   assert.equal(statusCode, 409)
-  assert.match(body, />\nmine<\/textarea>[^]*>\ntheirs &amp; newer<\/textarea>/)
-  assert.match(body, /difference could not be made/)
+  assert.match(body, /<textarea [^>]*>\n.* Your lines\nmine\n.* revision 2\ntheirs &amp; newer\n.*\n<\/textarea>/)
+  assert.match(body, /This comparison takes too long just now/)
 })
 
 test('a short difference is complete; a long one says how many lines are left out', () => {
