@@ -25,6 +25,7 @@ const DEMANDS = {
   'GET /assets/icon.svg': 'anyone',
   'GET /assets/page.js': 'anyone',
   'GET /assets/author.js': 'anyone',
+  'GET /assets/editor.css': 'anyone',
   'GET /assets/api.js': 'anyone',
   'GET /assets/tasks.js': 'anyone',
   'GET /assets/api.css': 'anyone',
