@@ -72,6 +72,7 @@ function pageState (page, content) {
   const now = new Date()
   return {
     title_key: `page-${page}`,
+    search_key: `page-${page}`,
     content,
     content_bytes: content.length,
     tags: [],
