@@ -82,9 +82,9 @@ test('a newcomer does ten tasks, by what the pages show', async (t) => {
   const { page, visit } = await browser.open(t, { viewport: { width: 1280, height: 800 } }, settings)
   const gallery = await openGallery(process.env.GALLERY, {
     title: 'The wiki in pictures',
-    introduction: 'A newcomer’s first ten minutes: on a desktop and on a phone, in light and in dark colours. ' +
-      '`make gallery` takes these pictures while it runs\n[the test of the tour]' +
-      '(../../wiki-app/test/browser/tour.test.js), which finds its way by what the pages show.',
+    introduction: 'A newcomer’s first ten minutes: on a desktop and on a phone, in light and in dark colours.\n' +
+      '`make gallery` takes these pictures during [the test of the tour]' +
+      '(../../wiki-app/test/browser/tour.test.js),\nwhich finds its way by what the pages show.',
     visit
   })
   const ana = stepsOf(page)
@@ -92,7 +92,7 @@ test('a newcomer does ten tasks, by what the pages show', async (t) => {
 
   // 1. The first page.
   await page.goto('/')
-  await gallery.take(page, 'An empty wiki', 'The address of the wiki invites to write its home page.')
+  await gallery.take(page, 'An empty wiki', 'A new wiki invites its first visitor to write the home page.')
   await ana.link('Write the home page').click()
   await ana.text.fill(HOME)
   await page.getByLabel('Your name').fill('Ana')
@@ -112,6 +112,8 @@ test('a newcomer does ten tasks, by what the pages show', async (t) => {
 
   // 3. A picture.
   await ana.edit()
+  await ana.text.press('Control+End')
+  for (const key of ['Enter', 'Enter']) await ana.text.press(key)
   const chooser = page.waitForEvent('filechooser')
   await page.getByRole('toolbar').getByRole('button', { name: 'Picture' }).click()
   await (await chooser).setFiles({ name: 'A cup.png', mimeType: 'image/png', buffer: cup })
