@@ -77,7 +77,7 @@ test('pages whose newest revision is the author’s are reverted by a new revisi
 test('an administrator gets a preview that changes nothing, and then a report of what changed', async (t) => {
   const { app } = await vandalised(t)
   const cookie = await cookieOf(app, 'admin')
-  assert.match((await get(app, '/edit/new', { ...BROWSER, ...cookie })).body, /href="\/edit\/revert-author"/)
+  assert.match((await get(app, '/edit/sign-in', { ...BROWSER, ...cookie })).body, /href="\/edit\/revert-author"/)
   assert.doesNotMatch((await get(app, REVERT, cookie)).body, /What would happen</)
   const preview = await get(app, `${REVERT}?author=vandal&since=&limit=`, { ...BROWSER, ...cookie })
   assert.equal(preview.headers['cache-control'], 'private, no-store')
