@@ -7,7 +7,8 @@ import { merge } from '../pages/merge.js'
  * @param {{markdown: string, maxBytes: number} | {yaml: string} | {linksOf: string} |
  *   import('../pages/merge.js').Texts} task
  * @returns {ReturnType<typeof toHtml> | {known: import('../archive/front-matter.js').Known | null} |
- *   {refusal: string} | import('../pages/merge.js').Merged | Promise<{places: Place[]}>} text: errors lose their class between threads
+ *   {refusal: string} | import('../pages/merge.js').Merged | Promise<{places: Place[]}>} text: errors lose their
+ *   class between threads
  */
 export default function work (task) {
   if ('markdown' in task) return toHtml(task)
