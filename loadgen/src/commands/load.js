@@ -26,9 +26,9 @@ export const command = {
   help: `Usage: stevec load --url URL [options]
 
 Sends requests to pages drawn at random from /wiki/page-000001 … below the URL, or to --urls. By
-default in a closed loop: each of --parallel clients waits for its response. With --rate, in the open
-model: requests are sent at planned times, whatever the server does, and response times count from
-the plan. Each request has a connection of its own.
+default in a closed loop: each of --parallel clients waits for its response. With --rate the model
+is open: requests are sent at planned times, whatever the server does, and response times count
+from the plan. Each request has a connection of its own.
 
   --url URL            of a door, such as http://wiki.localhost:8080
   --pages N            number of different pages (default 100)
