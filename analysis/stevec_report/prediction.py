@@ -11,6 +11,7 @@ from typing import Any
 
 from stevec_predict import CellPrediction, Expected, ScenarioError, draws_of_cell, predict_cell
 from stevec_predict.cell import PURGE_DELAYS_OF_A_SITE_S, PURGE_DELAYS_S
+from stevec_predict.trial_settings import is_uncollapsed
 from stevec_report import outcomes as all_outcomes
 from stevec_report.analysis import Analysis
 from stevec_report.blocks import TRIALS_COLUMN, Cell, Column, Row, Table, trials_cell
@@ -22,6 +23,8 @@ from stevec_report.wording import join_words
 
 NOBODY_EDITS = "nobody edits"
 FAILED_MAX = 0.01  # share of failed requests; the model assumes an origin that answers
+# A collapsed request waits so long for a fetch that makes no progress, then another one starts (nginx/lua/flight.lua).
+COLLAPSED_WAIT_MAX_S = 5
 RATIOS = (("hit", "hit ratio, %"), ("stale", "stale reads, %"))
 NOTE = (
     "Per cent of the reads, a background's included. “95 % of trials” is where a trial lies by chance alone if the "
@@ -129,6 +132,9 @@ def _compare_cell(cell: CellKey, valid: Sequence[MeasuredOutcome], run: Run) -> 
     failed = sum(o.stats.failures for o in valid) / sum(o.stats.requests for o in valid)
     if failed > FAILED_MAX:
         return CellCompared(cell, (), f"no model: {100 * failed:.3g} % of the requests failed")
+    stalled = sum(_outwaits_collapsing(o, run.doors) for o in valid)
+    if stalled:
+        return CellCompared(cell, (), f"no model: {_stalled_text(stalled, len(valid))}")
     try:
         middle = sorted(valid, key=lambda o: o.stats.span_s)[len(valid) // 2]
         # A zone's wiki is a real site, not the lab's, so it purges a second time after the site's default delay.
@@ -148,6 +154,25 @@ def _compare_cell(cell: CellKey, valid: Sequence[MeasuredOutcome], run: Run) -> 
         why = f"the setting {error} is missing" if isinstance(error, KeyError) else str(error)
         return CellCompared(cell, (), f"no model: {why}")
     return CellCompared(cell, tuple(trials), "" if trials else "there are no reads")
+
+
+def _outwaits_collapsing(outcome: MeasuredOutcome, doors: dict[str, Door]) -> bool:
+    """Whether fetches may have taken so long that one page was fetched several times though requests collapse."""
+    settings = outcome.record.settings
+    return (
+        doors[outcome.door].caching
+        and settings.get("cache", "edge") == "edge"
+        and not is_uncollapsed(settings)
+        and (outcome.stats.service_max_ms or 0) > 1000 * COLLAPSED_WAIT_MAX_S
+    )
+
+
+def _stalled_text(stalled: int, trials: int) -> str:
+    which = "the trial" if trials == 1 else f"{stalled} of the {trials} trials"
+    return (
+        f"in {which} a response took longer than {COLLAPSED_WAIT_MAX_S} s, after which the edge fetches a page again "
+        "for the requests that wait for it"
+    )
 
 
 def _settings(outcome: MeasuredOutcome, doors: dict[str, Door]) -> dict[str, Any]:

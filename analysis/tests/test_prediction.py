@@ -3,7 +3,7 @@
 import csv
 
 import pytest
-from run_folder_fixture import build_run_folder, edit_json, find_trial
+from run_folder_fixture import build_run_folder, edit_json, find_trial, scale_times
 
 from stevec_report import prediction
 from stevec_report.blocks import bare
@@ -68,6 +68,18 @@ def test_where_no_model_applies_the_reason_stands(run_folder, compare):
 def test_an_origin_that_fails_has_no_model(tmp_path, compare):
     run = build_run_folder(tmp_path, experiment="one", factors={"door": ["source"]}, failures_at={1: 20, 2: 20})
     assert compare(run)["source"]["model"] == "no model: 10 % of the requests failed"
+
+
+def test_where_collapsed_requests_outwait_a_fetch_there_is_no_model(run_folder, compare):
+    for door in ("cached", "nocache"):
+        _, folder = find_trial(run_folder, 2, door=door)
+        scale_times(folder, 20_000)
+    rows = compare(run_folder)
+    assert rows["cached"]["model"] == (
+        "no model: in 1 of the 3 trials a response took longer than 5 s, after which the edge fetches a page again "
+        "for the requests that wait for it"
+    )
+    assert rows["nocache"]["model"] == "no cache on the way"
 
 
 def test_the_tables_are_in_the_report_of_a_run_and_of_a_study(reported_run, reported_study):

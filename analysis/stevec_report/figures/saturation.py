@@ -14,6 +14,7 @@ from stevec_report.figures import limited
 
 HEIGHT_IN = 6.6
 SIDE_STEP = 0.008  # of the greatest load, between doors, so that their marks do not cover each other
+SPAN_DENSE = 200  # highest ÷ lowest time up to which there are three labels a decade
 TOLERATED_WITHIN = 3.0  # the line is drawn if the highest value times this reaches it
 LAW: dict[str, Any] = {"linewidth": 1, "linestyle": (0, (1, 1))}
 P99: dict[str, Any] = {"linewidth": 1, "linestyle": (0, (4, 2)), "markersize": 3, "markerfacecolor": "none"}
@@ -96,7 +97,8 @@ def _finish(rate: Axes, time: Axes, failed: Axes, load_label: str, doors: dict[s
     time.set_yscale("log")
     plot_style.mark_tolerated(time, _highest(doors.values()), TOLERATED_WITHIN)
     time.set_ylabel("probe, ms: mean\nand p99 (dashed)")
-    time.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0), numticks=12))
+    low, high = time.get_ylim()
+    time.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high < SPAN_DENSE * low else (1.0,), numticks=12))
     plot_style.label_numbers(time.yaxis)
     time.yaxis.set_minor_formatter(NullFormatter())
     failed.set_ylim(-0.06, 1.06)
