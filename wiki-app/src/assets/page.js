@@ -18,14 +18,26 @@ setInterval(showTimes, 60_000)
 // Storage may throw in private windows.
 const remember = (/** @type {Function} */ use) => { try { return use() } catch {} }
 
-if (new URLSearchParams(location.search).has('saved')) {
+const saved = new URLSearchParams(location.search).get('saved')
+if (saved !== null) {
   // The editor keeps a draft until `?saved` confirms the save.
   remember(() => {
     if (!sessionStorage.saving) return
     localStorage.removeItem(sessionStorage.saving)
     sessionStorage.removeItem('saving')
   })
-  // Its notice is for this once: not after a reload, and in no link that is copied.
+  forgetSaved().catch(() => {})
+}
+
+/**
+ * The notice of a save is for this once: not after a reload, and in no link that is copied. But while a cache has the
+ * previous text at the page's own address, only this one shows what was saved.
+ */
+async function forgetSaved () {
+  const answer = await fetch(location.pathname, { cache: 'reload' })
+  // Read to its end, so that the browser's own copy is the new one.
+  await answer.blob()
+  if (Number(answer.headers.get('page-revision')) < Number(saved)) return
   window.history.replaceState(null, '', location.pathname + location.hash)
 }
 

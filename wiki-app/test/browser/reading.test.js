@@ -84,16 +84,42 @@ test('a button copies the code of a block', async (t) => {
   assert.equal(widths[0], widths[1], 'and does not narrow it')
 })
 
-test('after a save the address has no query, and a reload does not repeat the notice', async (t) => {
-  const { page } = await browser.open(t)
+/** @param {import('playwright-core').Page} page @param {string} text */
+async function saveText (page, text) {
   await page.goto('/edit/text/a')
-  await page.getByLabel('Text, in').fill('text')
+  await page.getByLabel('Text, in').fill(text)
   await page.getByRole('button', { name: 'Save' }).click()
-  await page.getByText('Saved as revision 1').waitFor()
+  await page.getByText('Saved as revision').waitFor()
+}
+
+test('after a save the address has no query, and a reload or a link shows the new text without the notice', async (t) => {
+  const { app, page } = await browser.open(t, {}, { CACHE_POLICY: 'ttl' })
+  await write(app, 'a', 'old')
+  await page.goto('/wiki/a')
+  await saveText(page, 'new')
   await page.waitForURL((url) => url.pathname === '/wiki/a' && url.search === '')
   await page.reload()
-  await page.locator('article', { hasText: 'text' }).waitFor()
+  await page.locator('article', { hasText: 'new' }).waitFor()
   assert.equal(await page.getByText('Saved as revision').count(), 0)
+  await page.goto('/pages')
+  await page.getByRole('main').getByRole('link', { name: 'a', exact: true }).click()
+  await page.locator('article', { hasText: 'new' }).waitFor()
+})
+
+test('while a cache has the old text, the address after a save stays that of the new text', async (t) => {
+  const { app, page } = await browser.open(t, {}, { CACHE_POLICY: 'ttl' })
+  await write(app, 'a', 'old')
+  const { headers, body } = await app.inject('/wiki/a')
+  await page.route('**/wiki/a', (route) => route.fulfill({ headers: /** @type {any} */ (headers), body }))
+  const asked = page.waitForResponse('**/wiki/a')
+  await saveText(page, 'new')
+  await (await asked).finished()
+  await page.reload()
+  await page.locator('article', { hasText: 'new' }).waitFor()
+  assert.equal(new URL(page.url()).search, '?saved=2')
+  await page.unroute('**/wiki/a')
+  await page.reload()
+  await page.waitForURL((url) => url.search === '')
 })
 
 test('the menu closes with Escape and with a click elsewhere', async (t) => {
