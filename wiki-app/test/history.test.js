@@ -69,7 +69,9 @@ test('the history has a form to compare any two revisions, and a comparison with
   assert.doesNotMatch((await get(app, '/history/a')).body, /<select/)
   const leadsTo = async (/** @type {string} */ url) => (await get(app, url)).headers.location
   assert.equal(await leadsTo('/difference/a'), '/history/a', 'one revision has nothing to be compared with')
-  for (let number = 2; number <= 60; number++) await save(app, 'a', `text ${number}`)
+  await save(app, 'a', 'text 2')
+  assert.doesNotMatch((await get(app, '/history/a')).body, /not offered here/)
+  for (let number = 3; number <= 60; number++) await save(app, 'a', `text ${number}`)
 
   const { body } = await get(app, '/history/a')
   const [, form] = /<form class="actions compare" action="\/difference\/a">([^]*?)<\/form>/.exec(body) ?? []
@@ -80,6 +82,8 @@ test('the history has a form to compare any two revisions, and a comparison with
   const older = (await get(app, '/history/a?before=11')).body
   assert.equal(offered(older), 11)
   assert.match(older, /<option value="60">60, the newest<\/option>/)
+  for (const html of [body, older]) assert.match(html, /that are not offered here, change the numbers in the address/)
+  assert.match((await get(app, '/difference/a?from=2&to=57')).body, /<del>text 2<\/del>\n<ins>text 57<\/ins>/)
 
   assert.equal(await leadsTo('/difference/a'), '/difference/a?from=59&to=60')
   assert.equal(await leadsTo('/difference/a?from=3'), '/difference/a?from=3&to=60')

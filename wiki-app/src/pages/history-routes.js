@@ -98,7 +98,7 @@ function addHistory (app, { store, history, redirects, cacheControl }) {
       deleted: head === null,
       named: false,
       items: items.map(changeItem),
-      compare: comparisonOf(name, items, head),
+      compare: comparisonOf(name, items, head, { isPart: more || before !== undefined }),
       revert: { url: revertUrl(name), baseRevision: currentRevision(head) },
       nextUrl: more ? `${url}?before=${items[items.length - 1].revision}` : null
     })
@@ -150,14 +150,15 @@ function addRevisions (app, { store, history, oldRevisions, redirects, cacheCont
 /**
  * What the form for a comparison offers: the revisions of this part, and the newest.
  * @param {string} name @param {import('./history.js').RevisionItem[]} items @param {{revision: number} | null} head
+ * @param {{isPart: boolean}} list  whether there are other revisions
  */
-function comparisonOf (name, items, head) {
+function comparisonOf (name, items, head, { isPart }) {
   const revisions = items.map(({ revision, created_at: createdAt, deleted }) =>
     ({ revision, label: `${revision}, ${readableTime(createdAt.toISOString())}${deleted ? ', deleted' : ''}` }))
   if (head !== null && !items.some(({ revision }) => revision === head.revision)) {
     revisions.unshift({ revision: head.revision, label: `${head.revision}, the newest` })
   }
-  return revisions.length < 2 ? null : { url: differencesUrl(name), revisions }
+  return revisions.length < 2 ? null : { url: differencesUrl(name), revisions, isPart }
 }
 
 /** @param {FastifyInstance} app @param {Context} context */
