@@ -22,10 +22,13 @@ test('an empty wiki invites to write its home page, and shows it at / from then 
   const tag = { 'if-none-match': String(invitation.headers.etag) }
   assert.equal((await get(app, '/', tag)).statusCode, 304)
 
+  assert.match(invitation.body, /There are no other pages either\./)
+
   for (const name of ['first', 'second', 'gone', 'first']) await save(app, name, 'text')
   await app.inject({ method: 'DELETE', url: '/wiki/gone' })
   const { body } = await get(app, '/', tag)
   assert.deepEqual([...body.matchAll(/<li><a [^>]*>([^<]*)<\/a>/g)].map(([, name]) => name), ['first', 'second'])
+  assert.doesNotMatch(body, /no other pages/)
 
   await save(app, 'Home', 'Welcome to [[first]].')
   const [home, page] = [await get(app, '/', tag), await get(app, '/wiki/Home')]

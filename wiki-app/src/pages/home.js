@@ -26,6 +26,7 @@ export function createInvitation ({ history, policy: { listControl }, home }) {
       body: renderFor(request, 'home', {
         title: 'Welcome',
         createUrl: editUrl(home),
+        isEmpty: items.length === 0,
         pages: pages.map(({ page: name, created_at: createdAt }) => {
           const modifiedAt = createdAt.toISOString()
           return { name, url: viewUrl(name), modifiedAt, modified: readableTime(modifiedAt) }

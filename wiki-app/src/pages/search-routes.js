@@ -73,7 +73,7 @@ function addSearches (app, search, answer) {
       here: q === '' ? '/pages' : null,
       pages: items.map(shown),
       nothing: q === ''
-        ? 'There are no pages yet. Give the first one a name and write it.'
+        ? 'There are no pages yet.'
         : `No title ${complete ? `has “${q}” in it` : `begins with “${q}”`}.`,
       textsUrl: complete ? null : withQuery('/search', { q }),
       newName: items.length > 0 ? '' : q,
