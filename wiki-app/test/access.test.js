@@ -304,6 +304,7 @@ test('a reader reads, finds no button to write below /edit/, and can sign out', 
     assert.match(body, /data-role="reader">reader<\/a>/, url)
     assert.doesNotMatch(body, /"\/edit\/(?!sign-)/, url)
   }
+  assert.doesNotMatch((await get(app, '/files')).body, /name="author"/, 'the wiki knows the names of those who write')
   const own = await get(app, '/edit/sign-in', { ...BROWSER, ...cookie })
   assert.equal(own.statusCode, 200)
   assert.match(own.body, /Your name in this wiki is <b dir="auto">reader<\/b>. You are a reader/)

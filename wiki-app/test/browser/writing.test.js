@@ -256,7 +256,7 @@ test('an author’s name is known to the browser afterwards, in all forms', asyn
   await page.getByRole('button', { name: 'Save' }).click()
   await page.getByText('Saved as revision 1').waitFor()
   await write(app, 'a', 'other')
-  for (const url of ['/edit/text/b', '/edit/rename/a', '/edit/delete/a', '/edit/revert/a?revision=1']) {
+  for (const url of ['/edit/text/b', '/edit/rename/a', '/edit/delete/a', '/edit/revert/a?revision=1', '/files']) {
     await page.goto(url)
     assert.equal(await page.getByLabel('Your name').inputValue(), 'Ana', url)
   }
