@@ -11,7 +11,8 @@ const MARKDOWN = /^start !\[My\s+picture\s*\]\(\/files\/[0-9a-f]{32}\.png\) end$
 
 for (const javaScriptEnabled of [true, false]) {
   test(`the full life cycle of a page works ${javaScriptEnabled ? 'with' : 'without'} JavaScript`, async (t) => {
-    const { page } = await browser.open(t, { javaScriptEnabled })
+    // With a lifetime, the browser shows its copy at the old name.
+    const { page } = await browser.open(t, { javaScriptEnabled }, { CACHE_POLICY: 'revalidate' })
     await page.goto('/')
     await page.getByRole('link', { name: 'New page' }).click()
     await page.getByLabel('Name of the new page').fill('Café')
