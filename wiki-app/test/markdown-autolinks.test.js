@@ -66,7 +66,7 @@ test('what GitHub leaves alone stays text', () => {
     '`https://example.org`', '    https://example.org', 'ahttps://example.org', 'https:/example.org', 'http://',
     'ftp://example.org', 'javascript://example.org', 'https\\://example.org', 'www.', 'www.example_a.org',
     'http://a_b', 'http://[::1]/', 'xwww.example.org', 'a@b', 'a\\@b.example', '@b.example', 'a@.example',
-    'example.org', '//example.org', 'WWW.example.org'
+    'example.org', '//example.org', 'WWW.example.org', '_www.a_b.c _www._www._www.'
   ]) assert.deepEqual(linksIn(text), [], text)
 })
 

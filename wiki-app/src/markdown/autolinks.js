@@ -58,11 +58,16 @@ function schemeBefore ({ src, pos, pending }) {
  * @returns {number} -1 when there is no host
  */
 function webEnd (text, start, segmentsMin) {
-  HOST.lastIndex = start
-  const segments = HOST.exec(text)?.[0].split('.') ?? []
+  const segments = segmentsOf(text, start)
   if (segments.length < segmentsMin || segments.slice(-2).some((each) => each.includes('_'))) return -1
   REST.lastIndex = HOST.lastIndex
   return start + withoutTrailing(text.slice(start, REST.lastIndex + (REST.exec(text)?.[0].length ?? 0))).length
+}
+
+/** @param {string} text @param {number} start  of a host */
+function segmentsOf (text, start) {
+  HOST.lastIndex = start
+  return HOST.exec(text)?.[0].split('.') ?? []
 }
 
 /** Punctuation after an address belongs to the sentence. @param {string} address  starts with a host */
@@ -117,13 +122,17 @@ function addressesIn (text) {
   if (!mayHave(text)) return []
   /** @type {Address[]} */
   const found = []
-  let free = 0
+  let [free, refusedTo] = [0, 0]
   for (const { 0: what, index } of text.matchAll(WEB_OR_MAIL)) {
-    if (index < free) continue
+    if (index < free || (what !== '@' && index < refusedTo)) continue
     const address = what === '@' ? mailAround(text, index, free) : webFrom(text, index)
-    if (address === null) continue
-    found.push(address)
-    free = address.end
+    if (address !== null) {
+      found.push(address)
+      free = address.end
+    } else if (what !== '@') {
+      // For its last two parts, which hosts that start before them share.
+      refusedTo = index + segmentsOf(text, index).slice(0, -2).join('.').length
+    }
   }
   return found
 }
