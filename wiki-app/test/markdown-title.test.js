@@ -23,6 +23,9 @@ test('a first heading that repeats the name of the page is not shown', () => {
     ['Guide/Install', '# Guide'], ['Guide', '# **Guide**'], ['Guide', '# [[Guide]]'], ['Guide', '- # Guide'],
     ['Guide', '# Guide[^1]\n\n[^1]: x'], ['Guide', '#']
   ]) assert.match(shown(`${title}\n\ntext`, name), /<h2|\[\^/, `${title} in ${name}`)
+  const spaced = (/** @type {number} */ spaces) => shown(`# A${' '.repeat(spaces)}guide`, 'A guide')
+  assert.equal(spaced(100), '')
+  assert.match(spaced(5_000), /<h2/, 'each view compares: a line longer than any name stays')
   assert.equal(shown('', 'Guide'), '')
   assert.equal(shown('# Guide', 'Guide'), '')
 })

@@ -1,5 +1,7 @@
 /** headings.js writes it, first in the HTML and as one line. */
 const START = Buffer.from('<div class="heading text-title">')
+/** No name is so long, with its spaces and entities, and it is there twice. Each view looks at it. */
+const LINE_MAX_BYTES = 8_192
 const TEXT = /><h2 id="[^"]*">([^<]*)</
 const ENTITIES = /** @type {Record<string, string>} */ ({ '&lt;': '<', '&gt;': '>', '&amp;': '&' })
 
@@ -10,6 +12,7 @@ const ENTITIES = /** @type {Record<string, string>} */ ({ '&lt;': '<', '&gt;': '
 export function withoutTitle (html, name) {
   if (!html.subarray(0, START.length).equals(START)) return html
   const end = html.indexOf('\n') + 1
+  if (end > LINE_MAX_BYTES) return html
   const text = TEXT.exec(html.toString('utf8', 0, end))?.[1] ?? ''
   const title = comparable(text.replace(/&(?:lt|gt|amp);/g, (entity) => ENTITIES[entity]))
   const whole = comparable(name)
