@@ -2,6 +2,7 @@ import createError from '@fastify/error'
 import { currentRevision } from './head.js'
 import { hasMarkers, mergeNothing } from './merge.js'
 import { basePrecondition, StaleEdit } from './preconditions.js'
+import { TAGS_MAX } from './tags.js'
 
 /** @import {Attribution, Precondition} from './commit.js' */
 /** @import {History} from './history.js' */
@@ -35,7 +36,7 @@ const MarkersLeft = createError(
  */
 export function createMergeSave ({ store, history, pool }) {
   /**
-   * Saves; when someone else has saved since, merges both changes.
+   * Saves; when someone else has saved since, merges both changes. Saves nothing when the page has them already.
    * @param {string} name @param {{content: string, tags?: string[]}} text  Markdown
    * @param {{attribution: Attribution, precondition: Precondition, baseRevision: number | undefined}} edit
    * @returns {Promise<Saved | {conflict: Conflict}>} a conflict: nothing is saved
@@ -49,11 +50,15 @@ export function createMergeSave ({ store, history, pool }) {
     const base = found === null || found.deleted ? null : found
     for (let attempt = 1; ; attempt++) {
       const newest = await store.findSource(name)
-      if (newest === null) return { conflict: { ...text, tags: text.tags, newest, base } }
+      if (newest === null) return { conflict: { content: text.content, tags: text.tags, newest, base } }
       const tags = text.tags && mergeTags(base?.tags ?? [], text.tags, newest.tags ?? [])
       const { content, conflicts } = await mergeTexts(base, text.content, newest)
-      if (conflicts > 0 || attempt > ATTEMPTS_MAX) return { conflict: { content, tags, newest, base } }
       const merged = currentRevision(newest)
+      // A form that arrives twice, for one.
+      if (content === newest.content && isSame(tags, newest.tags)) return { revision: merged, merged: null }
+      if (conflicts > 0 || attempt > ATTEMPTS_MAX || (tags?.length ?? 0) > TAGS_MAX) {
+        return { conflict: { content, tags, newest, base } }
+      }
       const again = await saveUnlessStale(name, { content, tags }, attribution, basePrecondition(merged))
       if (again !== null) return { ...again, merged }
     }
@@ -81,6 +86,9 @@ export function createMergeSave ({ store, history, pool }) {
 }
 
 /** @typedef {ReturnType<typeof createMergeSave>} MergeSave */
+
+/** @param {string[] | undefined} tags  undefined: as they are @param {string[] | undefined} others */
+const isSame = (tags, others = []) => tags === undefined || tags.join() === others.join()
 
 /**
  * As sets: what either side added or removed.

@@ -3,7 +3,7 @@ import { refuseHiddenTag } from './visible.js'
 
 const InvalidTags = createError('WIKI_INVALID_TAGS', 'These cannot be the tags of a page: %s.', 400)
 
-const TAGS_MAX = 20
+export const TAGS_MAX = 20
 const TAG_MAX_CHARS = 50
 
 /** Forms send a line with commas, programs an array. */
