@@ -147,5 +147,7 @@ function revisionOf ({ name, change, attribution: { author = '', summary = '' },
 }
 
 /** @param {string[]} some @param {string[]} others */
-const symmetricDifference = (some, others) =>
-  [...some.filter((name) => !others.includes(name)), ...others.filter((name) => !some.includes(name))]
+function symmetricDifference (some, others) {
+  const [before, after] = [new Set(some), new Set(others)]
+  return [...some.filter((name) => !after.has(name)), ...others.filter((name) => !before.has(name))]
+}

@@ -10,8 +10,8 @@ import { belowOf } from './subpage-names.js'
 /** @import {Head} from './head.js' */
 
 /** In one transaction, which the database gives up after some seconds. */
-export const SUBPAGES_MAX = 100
-export const SUBPAGES_MAX_BYTES = 4_194_304
+const SUBPAGES_MAX = 100
+const SUBPAGES_MAX_BYTES = 4_194_304
 const COUNTED_MAX = 10_000
 const TAKEN_SHOWN_MAX = 10
 
