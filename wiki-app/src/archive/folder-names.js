@@ -1,5 +1,6 @@
 import { pageName } from '../markdown/page-address.js'
 import { nameOfFile, withoutExtension } from './file-names.js'
+import { inTurns } from './in-turns.js'
 
 /**
  * @typedef {{name?: string, title?: string}} Known  from the front matter of a file
@@ -12,9 +13,10 @@ const FOLDER_PAGES = ['index', 'readme']
 /**
  * A name in the front matter counts most, then a plain path, a title that one file has alone, and the folder of its
  * index. Two files with one name: the second is left out.
- * @param {PageFile[]} files @returns {Map<string, string>} canonical name by path; without those that no page can have
+ * @param {PageFile[]} files
+ * @returns {Promise<Map<string, string>>} canonical name by path; without those that no page can have
  */
-export function namesOf (files) {
+export async function namesOf (files) {
   /** @type {Map<string, string>} */
   const names = new Map()
   /** @type {Set<string>} */
@@ -30,15 +32,19 @@ export function namesOf (files) {
   const others = files.filter(({ known }) => known.name === undefined)
   const titles = countsOf(others.map(({ known }) => known.title))
 
-  for (const file of named) take(file, file.known.name)
-  for (const file of others) {
+  for await (const file of inTurns(named)) take(file, file.known.name)
+  for await (const file of inTurns(others)) {
     if (file.known.title === undefined && folderPageRank(file.path) === -1) take(file, nameOfFile(file.path))
   }
-  for (const file of others) if (titles.get(file.known.title) === 1) take(file, file.known.title)
-  for (const rank of FOLDER_PAGES.keys()) {
-    for (const file of others) if (folderPageRank(file.path) === rank) take(file, folderOf(file.path))
+  for await (const file of inTurns(others)) {
+    if (titles.get(file.known.title) === 1) take(file, file.known.title)
   }
-  for (const file of others) take(file, nameOfFile(file.path))
+  for (const rank of FOLDER_PAGES.keys()) {
+    for await (const file of inTurns(others)) {
+      if (folderPageRank(file.path) === rank) take(file, folderOf(file.path))
+    }
+  }
+  for await (const file of inTurns(others)) take(file, nameOfFile(file.path))
   return names
 }
 

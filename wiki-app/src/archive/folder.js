@@ -2,6 +2,7 @@ import { pageName } from '../markdown/page-address.js'
 import { slugOf } from '../markdown/slug.js'
 import { unescaped, withoutExtension } from './file-names.js'
 import { namesOf } from './folder-names.js'
+import { inTurns } from './in-turns.js'
 
 /** @import {Known, PageFile} from './folder-names.js' */
 
@@ -39,20 +40,19 @@ export class Folder {
     this.#pages.push({ path, known })
   }
 
-  settle () {
-    for (const [path, name] of namesOf(this.#pages)) {
-      const [key, found] = [keyOf(path), { name }]
-      this.#add(path, found, [key, withoutExtension(key)])
+  /** @returns {Promise<void>} */
+  async settle () {
+    const folderPages = FOLDER_PAGES.map((page) => ({ ending: `/${page}`, pages: /** @type {[string, Found][]} */ ([]) }))
+    for await (const [path, name] of inTurns(await namesOf(this.#pages))) {
+      const [key, found] = [withoutExtension(keyOf(path)), { name }]
+      this.#add(path, found, [keyOf(path), key])
       setFirst(this.#names, keyOf(name), found)
-    }
-    this.#pages = []
-    for (const page of FOLDER_PAGES) {
-      for (const [key, found] of [...this.#alike]) {
-        if (found.name !== undefined && key.endsWith(`/${page}`)) {
-          setFirst(this.#alike, key.slice(0, -page.length - 1), found)
-        }
+      for (const { ending, pages } of folderPages) {
+        if (key.endsWith(ending)) pages.push([key.slice(0, -ending.length), found])
       }
     }
+    this.#pages = []
+    for (const [folder, found] of folderPages.flatMap(({ pages }) => pages)) setFirst(this.#alike, folder, found)
   }
 
   /** @param {string} path @returns {string | undefined} undefined: no page can have its name, or another has it */

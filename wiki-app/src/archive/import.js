@@ -115,7 +115,7 @@ async function * survey (files, run, { identify, savePicture }) {
     }
     await nextTurn()
   }
-  run.folder.settle()
+  await run.folder.settle()
 }
 
 /**
