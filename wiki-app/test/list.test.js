@@ -109,7 +109,7 @@ test('a long title search is paged: first titles that begin with the query, then
 
 test('a title query is plain text, never a pattern or an operator', async (t) => {
   const app = await wiki.build(t)
-  for (const name of ['a.c', 'abc', '(a+)+$', '[x]', 'back^$|*?{1}', 'a"b<i>']) await save(app, name, 'text')
+  for (const name of ['a.c', 'abc', '(a+)+$', '[x]', 'back^$|*?{1}', 'a"b<i>', '_']) await save(app, name, 'text')
   for (const [q, found] of [
     ['a.c', ['a.c']],
     ['.*', []],
@@ -118,7 +118,8 @@ test('a title query is plain text, never a pattern or an operator', async (t) =>
     ['[', ['[x]']],
     ['^$|*?{1}', ['back^$|*?{1}']],
     ['\\Q', []],
-    ['$where', []]
+    ['$where', []],
+    ['_ _', ['_']]
   ]) {
     assert.deepEqual((await walk(app, `/pages?q=${encodeURIComponent(String(q))}`)).flat(), found, String(q))
   }

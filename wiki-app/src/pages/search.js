@@ -71,8 +71,8 @@ export function createSearch ({ Pages, Targets, Tags }, { searchMaxMs = SEARCH_M
      * @throws {Error} 503 when it takes too long; the scan only without `scanMaxMs`
      */
     async byTitle ({ q, after, limit, scanMaxMs }) {
+      if (q === '') return { ...await listOf({}, { after, limit }), complete: true }
       const groups = searchGroups(q)
-      if (groups === null) return { ...await listOf({}, { after, limit }), complete: true }
       const start = after === undefined ? 0 : Math.max(0, groups.findIndex(({ test }) => test(searchKey(after))))
       /** @type {PageItem[]} */
       const found = []
@@ -207,10 +207,11 @@ const FORMER_NAMES_MAX = 100
 /** @template T @param {T[]} found  `limit` + 1 items when there are more @param {number} limit @returns {Found<T>} */
 const partOf = (found, limit) => ({ items: found.slice(0, limit), more: found.length > limit })
 
-/** @param {string} q @returns {{filter: object, test: (key: string) => boolean}[] | null} null: nothing to look for */
+/** @param {string} q @returns {{filter: object, test: (key: string) => boolean}[]} */
 function searchGroups (q) {
   const query = titleQuery(q)
-  if (query === null) return null
+  // Of underscores alone; so are the titles that it finds.
+  if (query === null) return [{ filter: { search_key: '' }, test: () => true }]
   const { beginnings, elsewhere } = query
   const begins = (/** @type {string} */ key) => beginnings.some((beginning) => key.startsWith(beginning))
   const patterns = beginnings.map((beginning) => new RegExp(`^${escapePattern(beginning)}`))
