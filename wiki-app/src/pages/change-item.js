@@ -10,7 +10,6 @@ export function changeItem ({
     id: String(id),
     page,
     revision,
-    isFirst: follows === null,
     deleted,
     author,
     summary,
