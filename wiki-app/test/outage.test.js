@@ -8,7 +8,7 @@ import { freePorts } from '@stevec/harness/ports'
 import { waitUntil } from '@stevec/harness/processes'
 import { buildApp } from '../src/app.js'
 import { readConfig } from '../src/config.js'
-import { BROWSER, get, save } from './helper.js'
+import { BROWSER, get, save, submit } from './helper.js'
 
 const RECOVERY_MAX_MS = 20_000
 /** The driver looks for a server for 1.5 s; the rest is for slow machines. */
@@ -82,6 +82,12 @@ test('the wiki answers 503 during a database outage, and loses no page', async (
 
   await place.stop()
   await assertUnavailable(app)
+  const form = await submit(app, 'a', { content: 'long & <work>', base_revision: '1' })
+  assert.equal(form.statusCode, 503)
+  assert.match(form.body, /role="alert">The wiki cannot reach its database\. Try again in a moment\. Nothing is lost/)
+  assert.match(form.body, /<form method="post" action="\/wiki\/a">[^]*name="base_revision" value="1"/)
+  assert.match(form.body, /readonly>\nlong &amp; &lt;work&gt;<\/textarea>/)
+  assert.doesNotMatch(form.body, /Sign in/)
 
   await place.start()
   assert.ok(await waitUntil(async () => (await get(app, '/readyz')).statusCode === 200, RECOVERY_MAX_MS))

@@ -49,6 +49,13 @@ test('previews do not count towards the write limit and have their own limit', a
   assert.match(refused.json().detail, /More than 5 previews/)
 })
 
+test('a form without a session counts, too: its text is read, to be shown again', async (t) => {
+  const app = await wiki.build(t, { ...peopleOnly(t), WRITES_PER_MINUTE: '2' })
+  for (const status of [401, 401, 429]) {
+    assert.equal((await post(app, '/edit/text/a', { content: 'text' })).statusCode, status)
+  }
+})
+
 /**
  * A write: the address of the connection, X-Forwarded-For, the status, and a name for the client. The status is 429 if
  * that client has written before.

@@ -3,7 +3,7 @@ import cookie from '@fastify/cookie'
 import fp from 'fastify-plugin'
 import { isUnsafe } from '../http/same-origin.js'
 import { wantsHtml } from '../views.js'
-import { isForm, showAgain } from './resend.js'
+import { isForm } from './resend.js'
 import { defaultDemand, isPersonal, suffices } from './roles.js'
 
 /** @import {FastifyPluginAsync, FastifyRequest} from 'fastify' */
@@ -98,10 +98,8 @@ export const access = fp(
       }, done)
     })
 
-    app.addHook('preValidation', (request, reply, done) => {
-      const refusal = /** @type {import('./resend.js').SignInFirst | null} */ (request.getDecorator('signInFirst'))
-      if (refusal === null) done()
-      else showAgain(request, reply, refusal).catch(done)
+    app.addHook('preValidation', (request, _reply, done) => {
+      done(/** @type {Error | null} */ (request.getDecorator('signInFirst')) ?? undefined)
     })
 
     /**
@@ -123,7 +121,7 @@ export const access = fp(
         if (isUnsafe(request.method)) {
           const refusal = Object.assign(new SignInFirst(), { headers: CHALLENGE, signInUrl: SIGN_IN_URL })
           if (!isForm(request)) throw refusal
-          // Its text has to be read first.
+          // Its text has to be read first, to be shown again.
           request.setDecorator('signInFirst', refusal)
           return true
         }

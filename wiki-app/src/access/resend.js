@@ -4,27 +4,32 @@ import { escapeLong, HTML, renderFor } from '../views.js'
 
 const FORM = 'application/x-www-form-urlencoded'
 
-/** @typedef {Error & {headers: Record<string, string>, signInUrl: string}} SignInFirst */
+/** @typedef {{title: string, detail: string, requestId: string, signInUrl?: string}} Refusal  for people */
 
 /** @param {FastifyRequest} request */
 export const isForm = ({ headers }) => headers['content-type']?.split(';', 1)[0].trim().toLowerCase() === FORM
 
 /**
- * A form that was sent without a session is shown to its sender, to be sent again after signing in: a session may have
- * ended while somebody wrote.
- * @param {FastifyRequest} request  its body is parsed @param {FastifyReply} reply
- * @param {SignInFirst} refusal
+ * It has a text, or only a session was missing, which may have ended while somebody wrote.
+ * @param {FastifyRequest} request  its body may not have been read @param {Pick<Refusal, 'signInUrl'>} refusal
  */
-export async function showAgain (request, reply, { message, headers, signInUrl }) {
-  const { content, ...others } = /** @type {Record<string, string | string[]>} */ (request.body ?? {})
+export const isWorthKeeping = (request, { signInUrl }) => isForm(request) && Boolean(request.body) &&
+  (signInUrl !== undefined || typeof fieldsOf(request).content === 'string')
+
+/**
+ * A form that was refused is shown to its sender, to be sent again.
+ * @param {FastifyRequest} request @param {FastifyReply} reply  with the status @param {Refusal} refusal
+ */
+export async function showAgain (request, reply, refusal) {
+  const { content, ...others } = fieldsOf(request)
   const { pathname, search } = new URL(request.url, 'http://wiki.invalid')
-  return reply.code(401).headers({ ...headers, 'cache-control': 'private, no-store' }).type(HTML)
-    .send(renderFor(request, 'resend', {
-      title: 'Sign in first',
-      message,
-      action: pathname + search,
-      fields: Object.entries(others).flatMap(([name, values]) => [values].flat().map((value) => ({ name, value }))),
-      textHtml: typeof content === 'string' ? await escapeLong(content) : null,
-      signInUrl
-    }))
+  return reply.header('cache-control', 'private, no-store').type(HTML).send(renderFor(request, 'resend', {
+    ...refusal,
+    action: pathname + search,
+    fields: Object.entries(others).flatMap(([name, values]) => [values].flat().map((value) => ({ name, value }))),
+    textHtml: typeof content === 'string' ? await escapeLong(content) : null
+  }))
 }
+
+/** @param {FastifyRequest} request */
+const fieldsOf = ({ body }) => /** @type {Record<string, string | string[]>} */ (body)

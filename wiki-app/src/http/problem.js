@@ -1,6 +1,7 @@
 import { STATUS_CODES } from 'node:http'
 import createError from '@fastify/error'
 import createRouter from 'find-my-way'
+import { isWorthKeeping, showAgain } from '../access/resend.js'
 import { pathOf } from '../observe/request-log.js'
 import { SECURITY_HEADERS } from './security-headers.js'
 import { HTML, renderFor, wantsHtml } from '../views.js'
@@ -49,7 +50,10 @@ export function createErrorHandler (isUnavailable) {
     reply.code(status).headers({ ...SECURITY_HEADERS, ...headers, 'cache-control': 'no-store' })
     const title = TITLES[status] ?? STATUS_CODES[status] ?? 'Error'
     if (wantsHtml(request)) {
-      return reply.type(HTML).send(renderFor(request, 'error', { title, status, detail, requestId: request.id, signInUrl: error.signInUrl, createUrl: error.createUrl, historyUrl: error.historyUrl }))
+      const { signInUrl, createUrl, historyUrl } = error
+      const shown = { title, detail, requestId: request.id, signInUrl }
+      if (isWorthKeeping(request, shown)) return showAgain(request, reply, shown)
+      return reply.type(HTML).send(renderFor(request, 'error', { ...shown, createUrl, historyUrl }))
     }
     const current = error.currentRevision !== undefined && { current_revision: error.currentRevision }
     const problem = { ...problemOf(status, detail), request_id: request.id, ...current }
