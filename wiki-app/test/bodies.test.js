@@ -63,11 +63,11 @@ test('a write with an unusable body gets a 4xx that explains it, never a 5xx', a
         if (statusCode < 400) continue
         if (String(answered).startsWith('text/html')) {
           assert.equal(accept, BROWSER, label)
-          assert.match(body, /<h1>[^<]+<\/h1>\n<p>[^<]{15,}<\/p>/, label)
+          assert.match(body, /<h1>[^<]+<\/h1>\n<p>[^<]{20,}<\/p>/, label)
         } else {
           assert.match(String(answered), /^application\/problem\+json/, label)
           assert.equal(JSON.parse(body).status, statusCode, label)
-          assert.ok(JSON.parse(body).detail.length >= 15, label)
+          assert.ok(JSON.parse(body).detail.length >= 20, label)
         }
       }
     }

@@ -8,10 +8,10 @@ test('a request that does not fit gets a sentence that says what does', async (t
   const app = await wiki.build(t)
   const put = async (/** @type {object} */ payload) =>
     (await app.inject({ method: 'PUT', url: '/api/v1/pages/a', payload })).json().detail
-  assert.equal(await put({ text: 'x' }), '“content” is missing.')
+  assert.equal(await put({ text: 'x' }), 'The field “content” is missing.')
   assert.equal(await put({ content: 'x', colour: 'red' }), '“colour” is not known here.')
   assert.equal(await put({ content: 7 }), '“content” must be a text.')
-  assert.equal(await put({ content: '' }), '“content” is empty.')
+  assert.equal(await put({ content: '' }), '“content” must not be empty.')
   assert.equal(await put({ content: 'x', tags: Array(21).fill('a') }), '“tags” has more than 20 items.')
   assert.equal(await put({ content: 'x', summary: 'x'.repeat(201) }), '“summary” is longer than 200 characters.')
   assert.equal(await put({ content: 'x', author: 'a\nb' }), '“author” has a value that is not allowed here.')

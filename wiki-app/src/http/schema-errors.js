@@ -7,12 +7,12 @@ const TYPES = {
 
 /** @type {Record<string, (name: string, params: Record<string, any>) => string>} */
 const SENTENCES = {
-  required: (_name, { missingProperty }) => `“${missingProperty}” is missing`,
+  required: (_name, { missingProperty }) => `The field “${missingProperty}” is missing`,
   additionalProperties: (_name, { additionalProperty }) => `“${additionalProperty}” is not known here`,
   type: (name, { type }) => `${name} must be ${TYPES[/** @type {keyof typeof TYPES} */ (type)] ?? 'something else'}`,
   enum: (name, { allowedValues }) => `${name} must be one of: ${allowedValues.join(', ')}`,
   maxLength: (name, { limit }) => `${name} is longer than ${limit} characters`,
-  minLength: (name) => `${name} is empty`,
+  minLength: (name) => `${name} must not be empty`,
   maximum: (name, { limit }) => `${name} is larger than ${limit}`,
   minimum: (name, { limit }) => `${name} is smaller than ${limit}`,
   maxItems: (name, { limit }) => `${name} has more than ${limit} items`
