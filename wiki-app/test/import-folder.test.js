@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { posix } from 'node:path'
 import test from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { Folder } from '../src/archive/folder.js'
 import { imported, zipOf } from './archives.js'
 import { BROWSER, get, useWiki } from './helper.js'
 import { gif, jpeg, png, webp } from './images.js'
@@ -186,6 +187,16 @@ test('pages are called after name, title, path or folder; of two files with one 
   assert.equal(await raw(app, 'Named'), '[one](/wiki/a/intro) [[Overview]] [[intro]]', 'ambiguous names stay')
 })
 
+test('a name belongs to the file that has it in its front matter, wherever that file stands in the zip', async (t) => {
+  const app = await wiki.build(t)
+  const { lines } = await imported(app, await zipOf([
+    ['Named.md', 'plain'], ['other.md', '---\nname: Named\n---\n[here](other.md)']
+  ]))
+  assert.deepEqual(lines.map(({ result }) => result), ['refused', 'created'])
+  assert.match(lines[0].reason, /Another of the files is the page “Named”, too\./)
+  assert.equal(await raw(app, 'Named'), '[here](/wiki/Named)')
+})
+
 test('a folder as Obsidian writes it: links by name from anywhere, embedded pictures and notes', async (t) => {
   const app = await wiki.build(t)
   await imported(app, await zipOf([
@@ -241,4 +252,41 @@ test('a wiki as pandoc writes it (gfm): links by title, with underscores and col
   assert.equal(start.images.size, 1)
   const hive = await shown(app, 'dokuwiki/bees/the_hive')
   assert.deepEqual([...hive.links], [['back', '/wiki/dokuwiki/start'], ['Čebela', '/wiki/dokuwiki/bees/%C4%8Debela']])
+})
+
+test('10 000 links of one text are corrected; with more than 20 000 it stays as it is, and the report says so', async (t) => {
+  const app = await wiki.build(t)
+  const { lines: [many, tooMany, long] } = await imported(app, await zipOf([
+    ['many.md', '[](long.md)'.repeat(10_000)],
+    ['too many.md', '[](long.md)'.repeat(20_001)],
+    ['long.md', `[a](${'b'.repeat(500)}.md)`]
+  ]))
+  assert.deepEqual([many.result, many.reason], ['created', undefined])
+  assert.equal(await raw(app, 'many'), '[](/wiki/long)'.repeat(10_000))
+  assert.equal(tooMany.result, 'created')
+  assert.match(tooMany.reason, /links stay as they are: .* more than 20000/)
+  assert.equal(await raw(app, 'too many'), '[](long.md)'.repeat(20_001))
+  assert.deepEqual(long.missing, [`${'b'.repeat(200)}…`])
+})
+
+test('a picture is called after its file; not after a hash, as in an export that was unpacked into a folder', async (t) => {
+  const app = await wiki.build(t)
+  await imported(app, await zipOf([
+    ['wiki/files/0123456789abcdef0123456789abcdef.png', png(2, 2)], ['bee.png', png(3, 3)], ['%C4%8Cebela 100%.png', png(4, 4)],
+    ['%C4%8Cebela.png', png(5, 5)]
+  ]))
+  const { items } = (await get(app, '/api/v1/files')).json()
+  assert.deepEqual(items.map((/** @type {{alt: string}} */ { alt }) => alt), ['Čebela', '%C4%8Cebela 100%', 'bee', ''])
+})
+
+test('other requests are served while the pages of a large folder get their names', async () => {
+  const folder = new Folder()
+  for (let page = 0; page < 10_000; page++) folder.addPage(`notes/${page}.md`, {})
+  let [turns, settled] = [0, false]
+  const turn = () => { if (!settled) setImmediate(turn, turns++) }
+  turn()
+  await folder.settle()
+  settled = true
+  assert.equal(folder.nameOf('notes/9999.md'), 'notes/9999')
+  assert.ok(turns >= 100, `${turns} turns of the event loop`)
 })

@@ -23,7 +23,9 @@ function submitImport (app, fields, files, headers = {}) {
   const form = new FormData()
   for (const [name, value] of Object.entries(fields)) form.append(name, value)
   form.append('zip', new Blob([]), '')
-  for (const [path, content] of files) form.append('folder', new Blob([new Uint8Array(Buffer.from(content))]), path)
+  for (const [path, content] of files) {
+    form.append(/^\w+\.zip$/.test(path) ? 'zip' : 'folder', new Blob([new Uint8Array(Buffer.from(content))]), path)
+  }
   return app.inject({
     method: 'POST',
     url: '/edit/import',
@@ -44,6 +46,7 @@ test('a folder comes in by the form; the report links to the pages and names wha
     ['docs/kept.md', 'newer'],
     ['docs/img/p.jpg', jpeg(8, 8)],
     ['docs/notes.txt', 'text'],
+    ['docs/old.zip', await zipOf([['x.md', 'x']])],
     ['docs/<b>.md', ''],
     ['docs/.git/HEAD.md', 'x'],
     ['../evil.md', 'x'],
@@ -53,12 +56,13 @@ test('a folder comes in by the form; the report links to the pages and names wha
   const answer = await submitImport(app, { author: 'Ana', summary: 'from my disk', on_conflict: 'keep' }, files)
   assert.equal(answer.statusCode, 200)
   assert.equal(answer.headers['cache-control'], 'private, no-store')
-  assert.match(words(answer), /2 pages made, 1 page kept as before, 1 picture stored, 6 files not taken\./)
+  assert.match(words(answer), /2 pages made, 1 page kept as before, 1 picture stored, 7 files not taken\./)
   for (const link of ['href="/wiki/docs"', 'href="/wiki/docs/guide/setup"', 'href="/wiki/docs/kept"']) {
     assert.ok(answer.body.includes(link), link)
   }
   assert.match(words(answer), /docs gone\.md/)
   assert.match(words(answer), /docs\/notes\.txt Only Markdown/)
+  assert.match(words(answer), /docs\/old\.zip Only Markdown/)
   assert.match(words(answer), /&lt;b&gt;\.md It has no text/)
   assert.doesNotMatch(answer.body, /docs\/<b>/)
 
@@ -68,8 +72,9 @@ test('a folder comes in by the form; the report links to the pages and names wha
   const [change] = (await get(app, '/api/v1/changes?limit=1')).json().items
   assert.deepEqual([change.author, change.summary], ['Ana', 'from my disk'])
 
+  assert.match(words(await submitImport(app, {}, files)), /2 pages already the same, 1 page kept as before/)
   const again = await submitImport(app, { on_conflict: 'replace' }, files)
-  assert.match(words(again), /1 page replaced, 2 pages already the same, 1 picture already there, 6 files not taken\./)
+  assert.match(words(again), /1 page replaced, 2 pages already the same, 1 picture already there, 7 files not taken\./)
   assert.deepEqual(uploads(), [])
 })
 
@@ -100,7 +105,7 @@ test('the form refuses what it cannot take, with a sentence, and keeps nothing',
     [{}, [['wiki.zip', 'no zip']], 400, /not a whole zip file/],
     [{}, [['wiki.zip', zip.subarray(0, -10)]], 400, /not a whole zip file/],
     [{}, [['wiki.zip', zip], ['b.md', 'x']], 400, /not both/],
-    [{ on_conflict: 'x' }, [['wiki.zip', zip]], 400, /one of replace, keep, fail/],
+    [{ on_conflict: 'x' }, [['wiki.zip', zip]], 400, /one of keep, replace, fail/],
     [{ author: 'x'.repeat(81) }, [['wiki.zip', zip]], 400, /at most 80 characters/],
     [{ author: 'a\u200bb' }, [['wiki.zip', zip]], 400, /name of an author/],
     [{ summary: 'a\nb' }, [['wiki.zip', zip]], 400, /on one line/],

@@ -1,10 +1,12 @@
+import { fits } from '../pages/change.js'
+
 /**
- * @param {unknown} given @param {{maxLength: number, pattern: string}} schema
+ * @param {unknown} given @param {Parameters<typeof fits>[1]} schema
  * @param {(text: string) => string | undefined} check  throws to refuse
  * @returns {string} '' when the wiki does not take it
  */
-export function acceptedLine (given, { maxLength, pattern }, check) {
-  if (typeof given !== 'string' || [...given].length > maxLength || !new RegExp(pattern, 'u').test(given)) return ''
+export function acceptedLine (given, schema, check) {
+  if (typeof given !== 'string' || !fits(given, schema)) return ''
   try {
     return check(given) ?? ''
   } catch {

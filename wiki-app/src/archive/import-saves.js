@@ -103,9 +103,10 @@ async function readPage (file, { folder, attribution }, seen, reading) {
   if (error) throw error
   if (!isPageFile(path)) throw new Refused(OTHER_KIND)
   const { name: given, tags, author, exported = false, content } = await readText(file, reading)
-  const name = folder.nameOf(path) ?? writableName(given ?? nameOfFile(path))
+  const own = folder.nameOf(path)
+  const name = own ?? writableName(given ?? nameOfFile(path))
   if (content === '') throw new Refused('It has no text.')
-  if (seen.has(name)) throw new Refused(`Another of the files is the page “${name}”, too.`)
+  if (own === undefined || seen.has(name)) throw new Refused(`Another of the files is the page “${name}”, too.`)
   seen.add(name)
   if (!exported) {
     return { path, name, tags: canonicalTags(flat(tags)), attribution, ...await reading.relink(path, content, folder) }

@@ -1,6 +1,6 @@
 import createError from '@fastify/error'
 import { readableSize } from '../readable.js'
-import { pathRefusal } from './paths.js'
+import { PATH_MAX_CHARS, pathRefusal } from './paths.js'
 
 /** @import {FileHandle} from 'node:fs/promises' */
 /** @import {Archive} from './unzip.js' */
@@ -14,7 +14,7 @@ export const memberFiles = (file, members) => async function * files () {
   for (const { path, start, bytes } of members) {
     const refusal = pathRefusal(path)
     yield {
-      path,
+      path: path.slice(0, PATH_MAX_CHARS),
       ...(refusal && { error: new Refused(refusal) }),
       read (maxBytes) {
         if (bytes > maxBytes) return Promise.reject(new Refused(`It is larger than ${readableSize(maxBytes)}.`))

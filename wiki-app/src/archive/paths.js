@@ -1,4 +1,4 @@
-const PATH_MAX_CHARS = 4_096
+export const PATH_MAX_CHARS = 4_096
 
 /** @param {string} path  in an archive, which may be hostile @returns {string | null} why it is refused */
 export function pathRefusal (path) {

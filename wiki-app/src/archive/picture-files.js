@@ -2,11 +2,12 @@ import { urlOf } from '../files/store.js'
 import { ALT_SCHEMA, AUTHOR_SCHEMA } from '../pages/change.js'
 import { readableAlt, visibleAuthor } from '../pages/visible.js'
 import { acceptedLine } from './accepted-line.js'
+import { unescaped } from './file-names.js'
 
 /** @import {FileStore} from '../files/store.js' */
 
 /** The name of a picture in an export says nothing. */
-const EXPORTED = /^files\/[0-9a-f]{32}\.\w+$/
+const EXPORTED = /(?:^|\/)files\/[0-9a-f]{32}\.\w+$/
 
 /** What a picture shows, and who uploaded it: both may be ''. @typedef {{alt: string, author: string}} About */
 
@@ -30,7 +31,7 @@ export async function * pictureFiles (pictures) {
 /** @param {import('./unzip.js').ArchiveFile} file  may be hostile @returns {About} */
 export function aboutPicture ({ path, comment = '' }) {
   const { alt, author } = fieldsIn(comment)
-  const name = path.slice(path.lastIndexOf('/') + 1, path.lastIndexOf('.'))
+  const name = unescaped(path.slice(path.lastIndexOf('/') + 1, path.lastIndexOf('.')))
   return {
     alt: acceptedLine(alt ?? (EXPORTED.test(path) ? '' : name), ALT_SCHEMA, readableAlt),
     author: acceptedLine(author, AUTHOR_SCHEMA, visibleAuthor)

@@ -1,10 +1,10 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import createError from '@fastify/error'
 import { readableSize } from '../readable.js'
 import { slugOf } from '../markdown/slug.js'
 import { canonicalName, viewUrl } from '../pages/name.js'
 import { TooCostly } from '../threads/pool.js'
 import { unwritten } from './folder.js'
+import { inTurns } from './in-turns.js'
 
 /** @import {Pool} from '../threads/pool.js' */
 /** @import {Folder, Target} from './folder.js' */
@@ -14,8 +14,11 @@ const TooLong = createError(
   'WIKI_RELINKED_TOO_LONG', 'With links to its pages instead of files the text would be longer than %s.', 413
 )
 
-const PLACES_PER_TURN = 200
+/** One message of the thread has all of them, and the event loop reads it at once. */
+const PLACES_MAX = 20_000
+const TOO_MANY = `Its links stay as they are: finding them takes too long, or they are more than ${PLACES_MAX}.`
 const MISSING_MAX = 20
+const MISSING_MAX_CHARS = 200
 /** Without one of these there is no link that could lead to a file. */
 const MAYBE_LINKED = /\]\(|\]:|\[\[/
 /** What would end or change a destination: entities start with `&`, and parentheses close it. */
@@ -35,23 +38,21 @@ export function createRelink ({ authors, maxBytes }) {
    */
   return async function relink (path, content, folder) {
     if (!MAYBE_LINKED.test(content)) return { content, missing: [] }
-    /** @type {{places: Place[]} | null} */
-    const found = await authors.run({ linksOf: content }, { bytes: content.length, yields: true }).catch((error) => {
-      if (error instanceof TooCostly) return null
+    const task = { linksOf: content, placesMax: PLACES_MAX }
+    /** @type {{places: Place[] | null}} */
+    const { places } = await authors.run(task, { bytes: content.length, yields: true }).catch((error) => {
+      if (error instanceof TooCostly) return { places: null }
       throw error
     })
-    if (found === null) {
-      return { content, missing: [], reason: 'Its links stay as they are: finding them takes too long.' }
-    }
+    if (places === null) return { content, missing: [], reason: TOO_MANY }
     const pieces = []
     /** @type {Set<string>} */
     const missing = new Set()
     let [at, length] = [0, content.length]
-    for (const [index, place] of found.places.entries()) {
-      if (index % PLACES_PER_TURN === PLACES_PER_TURN - 1) await nextTurn()
+    for await (const place of inTurns(places)) {
       if (place.start < at) continue
       const { text, lost } = 'page' in place ? ofWikiLink(place, path, folder) : ofLink(place, path, folder)
-      if (lost !== undefined && missing.size < MISSING_MAX) missing.add(lost)
+      if (lost !== undefined && missing.size < MISSING_MAX) missing.add(shortened(lost))
       if (text === undefined) continue
       length += text.length - (place.end - place.start)
       if (length > maxBytes) throw new TooLong(readableSize(maxBytes))
@@ -107,6 +108,11 @@ const percent = (character) => `%${character.charCodeAt(0).toString(16).toUpperC
 
 /** @param {string} text */
 const labelText = (text) => text.replace(NOT_IN_LABEL, '\\$&')
+
+/** For a report; no surrogate pair is split. @param {string} destination */
+const shortened = (destination) => destination.length <= MISSING_MAX_CHARS
+  ? destination
+  : `${destination.slice(0, MISSING_MAX_CHARS).replace(/[\uD800-\uDBFF]$/, '')}…`
 
 /** @param {string} page */
 function canonicalOf (page) {

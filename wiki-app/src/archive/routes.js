@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import multipart from '@fastify/multipart'
 import createError from '@fastify/error'
-import { AUTHOR_SCHEMA, CHANGE_PROPERTIES, changeIn } from '../pages/change.js'
+import { AUTHOR_SCHEMA, CHANGE_PROPERTIES, changeIn, fits } from '../pages/change.js'
 import { HTML, renderFor } from '../views.js'
 import { memberFiles } from './member-files.js'
 import { createReport } from './report.js'
@@ -24,7 +24,7 @@ const TooManyFiles = createError(
   'WIKI_TOO_MANY_FILES', 'A folder may have at most %d files. Make a zip file of it, and send that.', 413
 )
 
-export const IMPORT_URL = '/edit/import'
+const IMPORT_URL = '/edit/import'
 /** What the form has besides the files. */
 const FORM_BYTES = 1_048_576
 /** A zip may have more: the form's parser keeps some kilobytes for each. */
@@ -32,7 +32,8 @@ const MEMBERS_MAX = 5_000
 const FIELD_MAX_BYTES = 1_000
 const FIELDS_MAX = 3
 
-const ON_CONFLICT = /** @type {const} */ (['replace', 'keep', 'fail'])
+/** The first is what the form offers first: who moves in expects to change no other page (docs/decisions/0036). */
+const ON_CONFLICT = /** @type {const} */ (['keep', 'replace', 'fail'])
 
 /** @typedef {{author?: string, summary?: string, on_conflict?: string}} Fields */
 
@@ -65,11 +66,11 @@ export async function importRoutes (app, { importFiles, importSlots }) {
     const temporary = await openTemporary(IMPORT_MAX_BYTES)
     const close = () => temporary.file.close()
     try {
-      const { fields, members } = await receive(request, temporary)
-      const files = await archiveIn(temporary, members)
+      const { fields, members, zips } = await receive(request, temporary)
+      const files = await archiveIn(temporary, members, zips)
       const lines = importFiles(files, {
         attribution: changeIn(request, fields),
-        onConflict: /** @type {OnConflict} */ (fields.on_conflict || 'replace'),
+        onConflict: /** @type {OnConflict} */ (fields.on_conflict ?? ON_CONFLICT[0]),
         take: () => takeImport(request)
       })
       const report = Readable.from(createReport(request, lines), { objectMode: false })
@@ -85,7 +86,7 @@ export async function importRoutes (app, { importFiles, importSlots }) {
 
 /**
  * @param {FastifyRequest} request @param {Temporary} temporary  gets the files, one behind another
- * @returns {Promise<{fields: Fields, members: Member[]}>}
+ * @returns {Promise<{fields: Fields, members: Member[], zips: number}>} `zips`: of the members, chosen as such
  * @throws {Error} 400, 413, 415
  */
 async function receive (request, temporary) {
@@ -94,6 +95,7 @@ async function receive (request, temporary) {
   const fields = Object.create(null)
   /** @type {Member[]} */
   const members = []
+  let zips = 0
   try {
     refuseLonger(request.raw, IMPORT_MAX_BYTES + FORM_BYTES)
     for await (const part of request.parts()) {
@@ -104,7 +106,9 @@ async function receive (request, temporary) {
       const start = temporary.size()
       await temporary.append(part.file)
       // Browsers send a field without a file as an empty one without a name.
-      if (part.filename) members.push({ path: part.filename, start, bytes: temporary.size() - start })
+      if (!part.filename) continue
+      members.push({ path: part.filename, start, bytes: temporary.size() - start })
+      if (part.fieldname === 'zip') zips++
     }
   } catch (error) {
     // A client that still sends would not read the response; the parser must not keep what it sends.
@@ -114,7 +118,7 @@ async function receive (request, temporary) {
   }
   refuseInvalid(fields)
   if (members.length === 0) throw new NoFile()
-  return { fields, members }
+  return { fields, members, zips }
 }
 
 /** @param {Error & {code?: string, statusCode?: number}} error */
@@ -123,24 +127,26 @@ function asRefusal (error) {
   return error.statusCode === undefined || error.code === 'FST_MP_PREMATURE_CLOSE' ? new Interrupted() : error
 }
 
-/** @param {Temporary} temporary @param {Member[]} members */
-function archiveIn ({ file, size }, members) {
-  const zips = members.filter(({ path }) => path.toLowerCase().endsWith('.zip'))
-  if (zips.length === 0) return memberFiles(file, members)
-  if (members.length > 1) throw new MixedFiles()
-  return unzip(file, size())
+/**
+ * A folder may have zip files among others.
+ * @param {Temporary} temporary @param {Member[]} members @param {number} zips  of the members, chosen as such
+ */
+function archiveIn ({ file, size }, members, zips) {
+  if (members.length === 1 && members[0].path.toLowerCase().endsWith('.zip')) return unzip(file, size())
+  if (zips > 0 && members.length > 1) throw new MixedFiles()
+  return memberFiles(file, members)
 }
 
 /** @param {Fields} fields @throws {Error} 400 */
-function refuseInvalid ({ author = '', summary = '', on_conflict: onConflict = 'replace' }) {
+function refuseInvalid ({ author = '', summary = '', on_conflict: onConflict = ON_CONFLICT[0] }) {
   if (!(/** @type {readonly string[]} */ (ON_CONFLICT)).includes(onConflict)) {
     throw new InvalidField('on_conflict', `it is one of ${ON_CONFLICT.join(', ')}`)
   }
-  for (const [name, value, { maxLength, pattern }] of /** @type {const} */ ([
+  for (const [name, value, schema] of /** @type {const} */ ([
     ['author', author, AUTHOR_SCHEMA], ['summary', summary, CHANGE_PROPERTIES.summary]
   ])) {
-    if ([...value].length > maxLength || !new RegExp(pattern, 'u').test(value)) {
-      throw new InvalidField(name, `it has at most ${maxLength} characters, on one line`)
+    if (!fits(value, schema)) {
+      throw new InvalidField(name, `it has at most ${schema.maxLength} characters, on one line`)
     }
   }
 }

@@ -2,7 +2,7 @@ import { crc32 } from 'node:zlib'
 import createError from '@fastify/error'
 import yauzl from 'yauzl'
 import { readableSize } from '../readable.js'
-import { pathRefusal } from './paths.js'
+import { PATH_MAX_CHARS, pathRefusal } from './paths.js'
 
 const NotAZip = createError('WIKI_NOT_A_ZIP', 'This is not a whole zip file: %s', 400)
 const TooManyFiles = createError(
@@ -26,7 +26,7 @@ const utf8 = new TextDecoder('utf-8', { fatal: true })
 
 /**
  * @typedef {object} ArchiveFile
- * @property {string} path  relative, without `..`; with an error, as far as it can be read
+ * @property {string} path  relative, without `..`; with an error, as far as it can be read, at most 4096 characters
  * @property {Error} [error]
  * @property {string} [comment]  of a zip's entry
  * @property {(maxBytes: number) => Promise<Buffer>} read  rejects with the reason when it cannot be read
@@ -62,7 +62,7 @@ async function * entriesOf (zip, budget) {
       if (path.endsWith('/') && reason === null) continue
       const refusal = reason ?? typeRefusal(entry)
       yield {
-        path,
+        path: path.slice(0, PATH_MAX_CHARS),
         ...(refusal && { error: new Refused(refusal) }),
         comment: String(entry.fileComment),
         read: (maxBytes) => read(zip, entry, maxBytes, budget)

@@ -1,7 +1,7 @@
 import multipart from '@fastify/multipart'
 import createError from '@fastify/error'
 import fresh from 'fresh'
-import { ALT_SCHEMA, AUTHOR_SCHEMA } from '../pages/change.js'
+import { ALT_SCHEMA, AUTHOR_SCHEMA, fits } from '../pages/change.js'
 import { redirectUnknownQuery } from '../http/known-query.js'
 import { sendRevalidated } from '../http/send-revalidated.js'
 import { HTML, renderFor, wantsHtml } from '../views.js'
@@ -92,11 +92,11 @@ export async function fileRoutes (app, { files, maxBytes, policy }) {
 
 /**
  * @param {import('@fastify/multipart').Multipart | import('@fastify/multipart').Multipart[] | undefined} field
- * @param {{maxLength: number, pattern: string}} schema @param {string} what  for people
+ * @param {typeof AUTHOR_SCHEMA} schema @param {string} what  for people
  * @returns {string} '' for none @throws {Error} 400
  */
-function fieldIn (field, { maxLength, pattern }, what) {
+function fieldIn (field, schema, what) {
   const value = field === undefined || Array.isArray(field) || field.type !== 'field' ? '' : String(field.value)
-  if ([...value].length > maxLength || !new RegExp(pattern, 'u').test(value)) throw new InvalidField(what, maxLength)
+  if (!fits(value, schema)) throw new InvalidField(what, schema.maxLength)
   return value
 }

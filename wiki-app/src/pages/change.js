@@ -18,6 +18,10 @@ export const AUTHOR_SCHEMA = { type: 'string', maxLength: 80, pattern: LINE }
 /** What a picture shows, for those who do not see it. */
 export const ALT_SCHEMA = { type: 'string', maxLength: 200, pattern: LINE }
 
+/** @param {string} line @param {{maxLength: number, pattern: string}} schema  such as AUTHOR_SCHEMA */
+export const fits = (line, { maxLength, pattern }) =>
+  [...line].length <= maxLength && new RegExp(pattern, 'u').test(line)
+
 export const CHANGE_PROPERTIES = {
   author: AUTHOR_SCHEMA,
   summary: { type: 'string', maxLength: 200, pattern: LINE },

@@ -4,16 +4,16 @@ import { merge } from '../pages/merge.js'
 
 /**
  * @typedef {import('../archive/link-places.js').Place} Place
- * @param {{markdown: string, maxBytes: number} | {yaml: string} | {linksOf: string} |
+ * @param {{markdown: string, maxBytes: number} | {yaml: string} | {linksOf: string, placesMax: number} |
  *   import('../pages/merge.js').Texts} task
  * @returns {ReturnType<typeof toHtml> | {known: import('../archive/front-matter.js').Known | null} |
- *   {refusal: string} | import('../pages/merge.js').Merged | Promise<{places: Place[]}>} text: errors lose their
+ *   {refusal: string} | import('../pages/merge.js').Merged | Promise<{places: Place[] | null}>} text: errors lose their
  *   class between threads
  */
 export default function work (task) {
   if ('markdown' in task) return toHtml(task)
   if ('mine' in task) return merge(task)
-  if ('linksOf' in task) return placesIn(task.linksOf)
+  if ('linksOf' in task) return placesIn(task)
   try {
     return { known: parseFrontMatter(task.yaml) }
   } catch (error) {
@@ -21,8 +21,12 @@ export default function work (task) {
   }
 }
 
-/** Loaded on first use: few wikis import, and the parser would delay the thread's start. @param {string} text */
-async function placesIn (text) {
+/**
+ * Loaded on first use: few wikis import, and the parser would delay the thread's start.
+ * @param {{linksOf: string, placesMax: number}} task @returns {Promise<{places: Place[] | null}>} null: too many
+ */
+async function placesIn ({ linksOf, placesMax }) {
   const { linkPlaces } = await import('../archive/link-places.js')
-  return { places: linkPlaces(text) }
+  const places = linkPlaces(linksOf)
+  return { places: places.length <= placesMax ? places : null }
 }
