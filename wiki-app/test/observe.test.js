@@ -150,7 +150,7 @@ test('an error shows a request ID: that of the proxy if it is safe, otherwise a 
   assert.equal(new Set(made).size, made.length)
   assert.match(
     (await get(app, '/nowhere', { ...BROWSER, 'x-request-id': 'abc' })).body,
-    /If you report this, say its number: <code>abc<\/code>/
+    /If you report this, name its number: <code>abc<\/code>/
   )
   assert.equal((await get(app, '/wiki/%zz', { 'x-request-id': 'abc' })).json().request_id, 'abc')
 
