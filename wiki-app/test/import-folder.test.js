@@ -283,7 +283,10 @@ test('other requests are served while the pages of a large folder get their name
   const folder = new Folder()
   for (let page = 0; page < 10_000; page++) folder.addPage(`notes/${page}.md`, {})
   let [turns, settled] = [0, false]
-  const turn = () => { if (!settled) setImmediate(turn, turns++) }
+  const turn = () => {
+    turns++
+    if (!settled) setImmediate(turn)
+  }
   turn()
   await folder.settle()
   settled = true
