@@ -32,7 +32,7 @@ const LIES = [
     name: 'counter-kinds',
     what: 'takes one read for a write, in all as many',
     known: 'the sum is right',
-    says: /0 writes sent ≠ 1 writes at the origin/,
+    says: /0 writes sent ≠ 1 write at the origin/,
     behaviour: {
       count: ({ requests, reads, writes }) => ({ requests, reads: reads - 1, writes: writes + 1 })
     }
