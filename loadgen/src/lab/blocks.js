@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { readManifest } from './manifest.js'
 
-/** Of a block's trials: if more were disturbed, or limited by the instrument, the study is no sample. */
+/** Of a block's trials: if more were disturbed, limited by the instrument, or invalid, the study is no sample. */
 export const DOUBTFUL_SHARE_MAX = 0.1
 /** Limits that make a trial show what the instrument can do. */
 const LIMITED_BY = ['generator', 'links', 'machine']
@@ -92,7 +92,9 @@ function withVerdict (sample) {
       ...limited > DOUBTFUL_SHARE_MAX * trials
         ? [`generator, links or machine limited ${limited} of the ${trials} trials of block ${block}`]
         : [],
-      ...invalid > 0 ? [`${invalid} of the ${trials} trials of block ${block} are invalid`] : []
+      ...invalid > DOUBTFUL_SHARE_MAX * trials
+        ? [`${invalid} of the ${trials} trials of block ${block} are invalid`]
+        : []
     ])
   ]
   return { ...sample, is_sample: reasons.length === 0, reasons }
