@@ -351,3 +351,23 @@ def test_tails_can_be_read():
     assert {"p90", "p99", "p99.9"} <= shown.keys()
     (line,) = axes.lines
     assert list(line.get_ydata()) == curve["slower"]
+
+
+def test_the_load_of_the_origin_is_the_median_over_a_doors_trials_with_their_range():
+    of_trial = {"door": "cached", "memory": [None, None], "sent": [None, None], "temperature": [None, None]}
+    trials = [
+        of_trial | {"seconds": [0.2, 1.2], "cpu": [0.2, 0.4]},
+        of_trial | {"seconds": [0.4, 1.4], "cpu": [0.4, 0.5]},
+        of_trial | {"seconds": [0.3], "cpu": [0.3], "memory": [None], "sent": [None], "temperature": [None]},
+    ]
+    with plot_style.style():
+        (axes,) = origin_load.draw(trials).axes
+    (line,) = axes.lines
+    assert line.get_xydata() == pytest.approx(np.array([[0.5, 30], [1.5, 45]]))
+    (area,) = axes.collections
+    assert {tuple(at) for at in np.round(area.get_paths()[0].vertices, 6).tolist()} == {
+        (0.5, 20),
+        (0.5, 40),
+        (1.5, 40),
+        (1.5, 50),
+    }

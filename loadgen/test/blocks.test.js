@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { readConfig } from '../src/config.js'
@@ -136,10 +137,31 @@ describe('a study in blocks', () => {
     assert.equal((await sandbox.stevec(['report', directory])).exitCode, 0)
   })
 
-  test('is no sample where many trials were disturbed or one is invalid', () => {
-    const planned = withNextBlock(newSample(1), runs())
-    assert.deepEqual([planned.blocks[0].trials, planned.blocks[0].invalid_trials], [4, 0])
-    assert.equal(planned.is_sample, planned.blocks[0].disturbed_trials === 0)
+  test('is a sample if at most a tenth of its trials were disturbed, limited or invalid, each kind by itself', () => {
+    const good = { repetition: 1, valid: true, started_at: '', finished_at: '', saturation: null }
+    const doubtful = [
+      { ...good, valid: false },
+      { ...good, saturation: { limit: 'nothing', disturbed: 'others took 0.3 cores' } },
+      { ...good, saturation: { limit: 'machine', disturbed: null } }
+    ]
+    const reasonsWith = (/** @type {object[]} */ ...trials) => {
+      const run = mkdtempSync(path.join(tmpdir(), 'stevec-block-'))
+      for (const [index, trial] of [...trials, ...Array(20 - trials.length).fill(good)].entries()) {
+        mkdirSync(path.join(run, 'trials', String(index + 1)), { recursive: true })
+        writeFileSync(path.join(run, 'trials', String(index + 1), 'trial.json'), JSON.stringify(trial))
+      }
+      const { is_sample: isSample, reasons } = withNextBlock(newSample(1), [run])
+      rmSync(run, { recursive: true })
+      assert.equal(isSample, reasons.length === 0)
+      return reasons
+    }
+    assert.deepEqual(reasonsWith(...doubtful, ...doubtful), [])
+    const words = [/3 of 20 trials of block 1 are invalid/, /disturbed 3 of 20/, /machine limited 3 of 20/]
+    for (const [index, trial] of doubtful.entries()) {
+      const reasons = reasonsWith(trial, ...doubtful, ...doubtful)
+      assert.equal(reasons.length, 1)
+      assert.match(reasons[0], words[index])
+    }
   })
 })
 

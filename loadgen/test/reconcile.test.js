@@ -186,22 +186,20 @@ describe('three witnesses of a trial', () => {
     )
   })
 
-  test('agree in every trial of the sample study', async () => {
-    const runs = path.join(ROOT, 'results/sample/runs')
-    let trials = 0
-    for (const run of readdirSync(runs)) {
-      for (const name of readdirSync(path.join(runs, run, 'trials'))) {
-        const trial = path.join(runs, run, 'trials', name)
-        const { settings, counter } = JSON.parse(readFileSync(path.join(trial, 'trial.json'), 'utf8'))
-        assert.deepEqual(
-          await reconcile({ directory: trial, doorRole: logOfDoor({ cache: 'edge', door: settings.door }), counter }),
-          [],
-          trial
-        )
-        trials += 1
-      }
+  test('agree in every trial of the committed run', async () => {
+    const trials = path.join(ROOT, 'results/sample-policy/trials')
+    let judged = 0
+    for (const name of readdirSync(trials)) {
+      const trial = path.join(trials, name)
+      const { settings, counter } = JSON.parse(readFileSync(path.join(trial, 'trial.json'), 'utf8'))
+      assert.deepEqual(
+        await reconcile({ directory: trial, doorRole: logOfDoor({ cache: 'edge', door: settings.door }), counter }),
+        [],
+        trial
+      )
+      judged += 1
     }
-    assert.ok(trials > 100)
+    assert.ok(judged > 20)
   })
 
   test('may lack the edge\'s log (a CDN) or the origin\'s log (another machine)', async () => {

@@ -7,6 +7,11 @@ import { keepTickShape } from './process/tick-shape.js'
 /** @import {Config} from './settings.js' */
 
 const CLOSE_MAX_MS = 10_000
+/**
+ * Connections that the kernel keeps until the wiki accepts them; `net.core.somaxconn` may be less (listen(2)). With
+ * Node's 511, the kernel turns some of a thousand visitors at once away, and nginx gives up on them after 5 s.
+ */
+const LISTEN_BACKLOG = 4096
 const STOP_SIGNALS = /** @type {('SIGHUP' | 'SIGINT' | 'SIGQUIT' | 'SIGTERM')[]} */ (
   ['SIGHUP', 'SIGINT', 'SIGQUIT', 'SIGTERM'])
 
@@ -28,7 +33,7 @@ async function serve (config) {
     if (err) app.log.fatal({ err }, 'stopping after an unexpected error')
     await app.close()
   })
-  return app.listen({ host: config.HOST, port: config.PORT })
+  return app.listen({ host: config.HOST, port: config.PORT, backlog: LISTEN_BACKLOG })
 }
 
 /** Stopped by the primary, a signal, or both (Ctrl-C). @param {Config} config */
@@ -48,7 +53,7 @@ async function serveAsWorker (config) {
   }
   onStop(stop)
   for (const signal of STOP_SIGNALS) process.on(signal, stop)
-  reportListening(await app.listen({ host: config.HOST, port: config.PORT }))
+  reportListening(await app.listen({ host: config.HOST, port: config.PORT, backlog: LISTEN_BACKLOG }))
 }
 
 /** @param {string} address */

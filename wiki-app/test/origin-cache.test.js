@@ -233,8 +233,6 @@ test('a cached page keeps no other memory alive, and all of its memory counts to
     assert.ok(await readTogether(names.slice(first, first + batch)))
     for (const name of used) cache.get(name)
   }
-  collectGarbage()
-  const heldBytes = process.memoryUsage().arrayBuffers - before
   assert.ok(await waitUntil(() => used.every((name) => cache.get(name) !== undefined), 60_000, 20))
   const kept = names.map((name) => cache.get(name)).filter((view) => view !== undefined)
   assert.ok(kept.length > maxBytes / 20_000, `${kept.length} pages`)
@@ -245,8 +243,16 @@ test('a cached page keeps no other memory alive, and all of its memory counts to
     assert.equal('html' in view.page, false)
   }
   assert.ok(kept.reduce((sum, view) => sum + view.held_bytes, 0) <= maxBytes)
-  // The buffers of the last reads count, too. They are far smaller than one reply for each page in use.
-  assert.ok(heldBytes <= 1.5 * maxBytes, `${heldBytes} bytes`)
+
+  // Replies of the database that the pages kept alive would be ten times the limit. Those that nothing keeps alive go
+  // in the end, but not all at the first collection: V8 frees their memory on another thread.
+  let heldBytes = 0
+  const held = () => {
+    collectGarbage()
+    heldBytes = process.memoryUsage().arrayBuffers - before
+    return heldBytes <= 1.5 * maxBytes
+  }
+  assert.ok(await waitUntil(held, 60_000, 100), `${heldBytes} bytes`)
 })
 
 for (const [what, cacheMib] of [['a page in the origin cache', '8'], ['a page from the database', '0']]) {

@@ -11,6 +11,8 @@ import { useWiki } from './helper.js'
 
 const SERVER = fileURLToPath(new URL('../src/server.js', import.meta.url))
 const WAIT_MAX_MS = 60_000
+/** Fewer than `net.core.somaxconn`, which is 4096 since Linux 5.4. */
+const VISITORS = 1000
 
 const wiki = useWiki()
 
@@ -71,6 +73,28 @@ test('a port in use ends the process with exit code 1 and one line', async (t) =
     `wiki: port ${port} on 127.0.0.1 is already in use; free it, or choose another with PORT (0 takes any free one)\n`
   )
 })
+
+for (const workers of ['1', '2']) {
+  test(`a thousand visitors at once may wait for a wiki that is busy, with WORKERS=${workers}`, async (t) => {
+    const { child, listening } = start(t, { MONGODB_URI: wiki.freshUri(), WORKERS: workers })
+    const port = await listening
+    // A stopped process accepts nothing. What its kernel does not keep stays without a connection.
+    child.kill('SIGSTOP')
+    const sockets = Array.from({ length: VISITORS }, () => connect(port, '127.0.0.1'))
+    t.after(() => { for (const socket of sockets) socket.destroy() })
+    let connected = 0
+    const answers = sockets.map(async (socket) => {
+      await once(socket, 'connect')
+      connected += 1
+      socket.write('GET /healthz HTTP/1.1\r\nHost: wiki\r\nConnection: close\r\n\r\n')
+      const [first] = await once(socket.setEncoding('utf8'), 'data')
+      return first.split('\r\n')[0]
+    })
+    assert.ok(await waitUntil(() => connected === VISITORS, WAIT_MAX_MS), `${connected} of ${VISITORS} have a connection`)
+    child.kill('SIGCONT')
+    assert.deepEqual(new Set(await Promise.all(answers)), new Set(['HTTP/1.1 200 OK']))
+  })
+}
 
 for (const signal of /** @type {const} */ (['SIGTERM', 'SIGINT'])) {
   test(`after ${signal} the request in flight is completed, then the process ends with exit code 0`, async (t) => {

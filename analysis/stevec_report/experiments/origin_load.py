@@ -12,9 +12,7 @@ from stevec_report.figures import origin_load
 from stevec_report.origin import OriginSamples, read_samples
 from stevec_report.outcomes import MeasuredOutcome
 
-TRIALS_DRAWN_MAX = 60
 Sampled = tuple[MeasuredOutcome, OriginSamples]
-POINTS_MAX = 400  # drawn for one trial
 
 
 def blocks(analysis: Analysis) -> list[Block]:
@@ -27,15 +25,13 @@ def blocks(analysis: Analysis) -> list[Block]:
         notes = [Words("note", f"The samples of the origin's load cannot be read in {many} ({shown}).")]
     if not found:
         return notes
-    drawn = found[:TRIALS_DRAWN_MAX]
-    left_out = f" The first {len(drawn)} of {len(found)} trials are drawn." if len(drawn) < len(found) else ""
     return [
         Figure(
             "origin-load",
             "Load of the origin",
-            "Load of the origin once a second, one line for each trial: the share of its processors in use, "
-            f"{_of_what(analysis)}.{left_out}",
-            lambda: origin_load.draw([_line(outcome, samples) for outcome, samples in drawn]),
+            f"Load of the origin in the course of a trial: the share of its processors in use, {_of_what(analysis)}. "
+            "Lines: the median over the trials of a door; areas: from the least to the greatest of them.",
+            lambda: origin_load.draw([_load(outcome, samples) for outcome, samples in found]),
         ),
         _table(found),
         *notes,
@@ -62,15 +58,14 @@ def _read(analysis: Analysis) -> tuple[list[Sampled], list[int]]:
     return found, problems
 
 
-def _line(outcome: MeasuredOutcome, samples: OriginSamples) -> dict[str, Any]:
-    step = -(-len(samples.times_us) // POINTS_MAX)
+def _load(outcome: MeasuredOutcome, samples: OriginSamples) -> dict[str, Any]:
     return {
         "door": outcome.door,
-        "seconds": [(time - outcome.stats.first_sent_us) / 1e6 for time in samples.times_us[::step]],
-        "cpu": samples.cpu[::step],
-        "memory": samples.memory[::step],
-        "sent": samples.sent[::step],
-        "temperature": samples.temperature[::step],
+        "seconds": [(time - outcome.stats.first_sent_us) / 1e6 for time in samples.times_us],
+        "cpu": samples.cpu,
+        "memory": samples.memory,
+        "sent": samples.sent,
+        "temperature": samples.temperature,
     }
 
 

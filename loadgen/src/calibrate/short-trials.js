@@ -14,6 +14,12 @@ const PAGE = 'word '.repeat(1_000)
 const WARM_UP_REQUESTS = 3_000
 const WARM_UP_CONCURRENCY = 8
 const SATURATION_CONCURRENCY = 24
+/**
+ * Each reader has pages of its own: the wiki answers readers who want the same page together from one read of its
+ * database, and the study's readers have a thousand pages.
+ */
+const PAGES_OF_READER = 10
+const SATURATION_PAGES = SATURATION_CONCURRENCY * PAGES_OF_READER
 const SATURATION_SETTLE_MS = 1_500
 const SATURATION_MS = 6_000
 const REQUEST_TIMEOUT_MS = 60_000
@@ -28,7 +34,7 @@ const REQUEST_TIMEOUT_MS = 60_000
  */
 export async function preparePages (stack, signal) {
   const wikiUrl = `http://127.0.0.1:${stack.ports.wiki}`
-  for (let page = 0; page < PAGES; page++) {
+  for (let page = 0; page < SATURATION_PAGES; page++) {
     const { status, body } = await request(`${wikiUrl}/wiki/${pageName(page)}`, {
       method: 'POST',
       headers: { 'content-type': 'text/markdown' },
@@ -40,7 +46,7 @@ export async function preparePages (stack, signal) {
   await Promise.all(Array.from({ length: WARM_UP_CONCURRENCY }, async () => {
     while (sent < WARM_UP_REQUESTS) {
       signal.throwIfAborted()
-      await read(stack.doors.nocache.url, sent++ % PAGES)
+      await read(stack.doors.nocache.url, sent++ % SATURATION_PAGES)
     }
   }))
   return Buffer.byteLength((await request(`${wikiUrl}/wiki/${pageName(0)}`)).body)
@@ -65,7 +71,7 @@ export async function meanDuration (stack, door, signal) {
 }
 
 /**
- * Reads at the door `source` with more readers than the origin can serve at once.
+ * Reads at the door `source` with more readers than the origin can serve at once, none the page of another.
  * @param {StackState} stack
  * @param {AbortSignal} signal
  * @returns {Promise<number>} responses per second: the origin's capacity
@@ -74,8 +80,8 @@ export async function capacity (stack, signal) {
   let answers = 0
   const stop = new AbortController()
   const readers = Promise.all(Array.from({ length: SATURATION_CONCURRENCY }, async (_, reader) => {
-    for (let index = reader; !stop.signal.aborted && !signal.aborted; index++) {
-      await read(stack.doors.source.url, index % PAGES)
+    for (let index = 0; !stop.signal.aborted && !signal.aborted; index++) {
+      await read(stack.doors.source.url, reader * PAGES_OF_READER + index % PAGES_OF_READER)
       answers += 1
     }
   }))

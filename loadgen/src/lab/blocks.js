@@ -3,7 +3,7 @@ import path from 'node:path'
 import { countOf } from '../count-of.js'
 import { readManifest } from './manifest.js'
 
-/** Of a block's trials: if more were disturbed, or limited by the instrument, the study is no sample. */
+/** Of a block's trials: if more were disturbed, limited by the instrument, or invalid, the study is no sample. */
 export const DOUBTFUL_SHARE_MAX = 0.1
 /** Limits that make a trial show what the instrument can do. */
 const LIMITED_BY = ['generator', 'links', 'machine']
@@ -93,7 +93,7 @@ function withVerdict (sample) {
       ...limited > DOUBTFUL_SHARE_MAX * trials
         ? [`generator, links or machine limited ${limited} of ${countOf(trials, 'trial')} of block ${block}`]
         : [],
-      ...invalid > 0
+      ...invalid > DOUBTFUL_SHARE_MAX * trials
         ? [`${invalid} of ${countOf(trials, 'trial')} of block ${block} ${invalid === 1 ? 'is' : 'are'} invalid`]
         : []
     ])

@@ -6,8 +6,8 @@ import { meanOf } from '../../scenarios/content.js'
 import { requestsPlanned } from './matrix.js'
 
 /**
- * Bytes on the disk, about twice what was measured on 23 November 2026: in the trials of results/sample with 1000
- * requests and more, 48 a request at most and 6000 a trial; of k6's own CSV, 156 a request, for the time of the trial;
+ * Bytes on the disk, about twice what was measured on 23 November 2026: 43 a request in the trials of
+ * results/sample-policy, and 6000 a trial; of k6's own CSV, 156 a request, for the time of the trial;
  * 260 for a line of an access log; 315 million for a stack that has served nothing yet; 4000 in the database for a
  * revision of 5000 characters, and as much as its HTML in each of two caches.
  */
