@@ -25,14 +25,14 @@ import { CONNECTIONS_MAX, PARAMETER_MAX_CHARS, serverOptions } from './http/serv
 import { lifecycle } from './lifecycle.js'
 import { createObserver, observation } from './observe/observation.js'
 import { createRequestIds } from './observe/request-log.js'
-import { authorRevertRoutes } from './pages/author-revert-routes.js'
-import { changesRoutes } from './pages/changes-routes.js'
-import { editRoutes } from './pages/edit-routes.js'
-import { historyRoutes } from './pages/history-routes.js'
-import { createSavedNotice } from './pages/saved-notice.js'
-import { searchRoutes } from './pages/search-routes.js'
-import { newPageRoute } from './pages/new-page-route.js'
-import { VIEW_ROUTES, viewRoute } from './pages/view-route.js'
+import { authorRevertRoutes } from './history/author-revert-routes.js'
+import { changesRoutes } from './history/changes-routes.js'
+import { editRoutes } from './writing/edit-routes.js'
+import { historyRoutes } from './history/history-routes.js'
+import { createSavedNotice } from './reading/saved-notice.js'
+import { searchRoutes } from './search/search-routes.js'
+import { newPageRoute } from './writing/new-page-route.js'
+import { VIEW_ROUTES, viewRoute } from './reading/view-route.js'
 import { createServices } from './services.js'
 
 /** @import {FastifyInstance} from 'fastify' */
@@ -44,7 +44,7 @@ import { createServices } from './services.js'
 /** @import {Services} from './services.js' */
 /** @import {Config} from './settings.js' */
 
-/** @typedef {import('./http/fast-path.js').FastPath<import('./pages/view.js').View | null>} FastPath */
+/** @typedef {import('./http/fast-path.js').FastPath<import('./reading/view.js').View | null>} FastPath */
 
 /**
  * Starts without its database, too, and answers 503 until that is found.

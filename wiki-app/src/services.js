@@ -12,12 +12,12 @@ import { defineFileModels } from './files/model.js'
 import { createFileStore } from './files/store.js'
 import { createSemaphore } from './http/semaphore.js'
 import { createRenderer, HTML_FACTOR_MAX } from './markdown/renderer.js'
-import { createAuthorRevert } from './pages/author-revert.js'
-import { createHistory } from './pages/history.js'
-import { createMergeSave } from './pages/merge-save.js'
+import { createAuthorRevert } from './history/author-revert.js'
+import { createHistory } from './history/history.js'
+import { createMergeSave } from './writing/merge-save.js'
 import { defineModels } from './pages/model.js'
-import { createOldRevisions } from './pages/old-revisions.js'
-import { createSearch } from './pages/search.js'
+import { createOldRevisions } from './history/old-revisions.js'
+import { createSearch } from './search/search.js'
 import { createPageStore } from './pages/store.js'
 import { createAuthorsPool } from './threads/authors.js'
 
@@ -112,7 +112,7 @@ const purgesOf = (config, log, { purge, timing, policy, connection }) => purge &
 
 /**
  * @param {Config} config @param {Log} log @param {Models} models @param {Connection} connection
- * @returns {import('./caching/origin-cache.js').OriginCache<import('./pages/view.js').View> | undefined}
+ * @returns {import('./caching/origin-cache.js').OriginCache<import('./reading/view.js').View> | undefined}
  */
 const originCacheOf = ({ ORIGIN_CACHE_MIB: mib }, log, { Pages }, connection) => mib === 0
   ? undefined

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import fc from 'fast-check'
-import { excerpt } from '../src/pages/excerpt.js'
-import { plainText } from '../src/pages/plain-text.js'
+import { excerpt } from '../src/search/excerpt.js'
+import { plainText } from '../src/search/plain-text.js'
 
 /** @param {{text: string, hit: boolean}[]} pieces  hits in ‹…› */
 const marked = (pieces) => pieces.map(({ text, hit }) => hit ? `‹${text}›` : text).join('')

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import fc from 'fast-check'
-import { readForm } from '../src/pages/form.js'
+import { readForm } from '../src/writing/form.js'
 
 const read = (/** @type {string} */ body) => ({ ...readForm(Buffer.from(body)) })
 

@@ -15,7 +15,7 @@ import { defineModels } from '../src/pages/model.js'
 import { viewUrl } from '../src/pages/name.js'
 import { createOriginCache } from '../src/caching/origin-cache.js'
 import { createPageStore } from '../src/pages/store.js'
-import { createCachingOf, View } from '../src/pages/view.js'
+import { createCachingOf, View } from '../src/reading/view.js'
 import { createLog, get, readMetrics, save, useWiki } from './helper.js'
 
 /** Less than 60 s, the age at which a copy expires by itself. */

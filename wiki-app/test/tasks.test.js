@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import fc from 'fast-check'
 import toHtml from '../src/markdown/html.js'
-import { taskAt, withTask } from '../src/pages/task.js'
+import { taskAt, withTask } from '../src/writing/task.js'
 import { BROWSER, get, save, useWiki } from './helper.js'
 
 const wiki = useWiki()

@@ -3,7 +3,7 @@ import { IMPORT_MAX_BYTES, saveTemporarily } from '../archive/upload.js'
 import { createSemaphore } from '../http/semaphore.js'
 import { unzip } from '../archive/unzip.js'
 import { zipOf } from '../archive/zip.js'
-import { changeIn } from '../pages/change.js'
+import { changeIn } from '../writing/change.js'
 import { CHANGE_FIELDS, otherwise, queryOf, refusals, SECURITY } from './schemas.js'
 
 /** @import {IncomingMessage} from 'node:http' */

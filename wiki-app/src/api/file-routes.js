@@ -1,7 +1,7 @@
 import { personIn } from '../access/access.js'
 import { fileIn } from '../files/picture-routes.js'
 import { receive, refuseLarger, shown } from '../files/receive.js'
-import { ALT_SCHEMA } from '../pages/change.js'
+import { ALT_SCHEMA } from '../writing/change.js'
 import { readableAlt, visibleAuthor } from '../pages/visible.js'
 import { sendPart } from './answers.js'
 import { limitIn, readCursor } from './cursor.js'

@@ -1,6 +1,6 @@
-import { queryOf as queryIn } from '../pages/address.js'
-import { changeIn, preconditionOf } from '../pages/change.js'
-import { RevisionIsDeletion, RevisionMissing } from '../pages/history.js'
+import { queryOf as queryIn } from '../reading/address.js'
+import { changeIn, preconditionOf } from '../writing/change.js'
+import { RevisionIsDeletion, RevisionMissing } from '../history/history.js'
 import { writableName } from '../pages/name.js'
 import { PageMissing } from '../pages/page-errors.js'
 import { askedName, nameIn, pageUrl } from './address.js'
@@ -186,7 +186,7 @@ export async function historyApi (app, { store, history, oldRevisions, policy: {
   })
 }
 
-/** @param {import('../pages/history.js').RevisionItem} item */
+/** @param {import('../history/history.js').RevisionItem} item */
 const change = ({
   page: name, revision, follows, content_bytes: contentBytes, tags, author, summary, deleted, created_at: createdAt
 }) => ({

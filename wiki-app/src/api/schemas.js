@@ -1,4 +1,4 @@
-import { AUTHOR_SCHEMA, CHANGE_PROPERTIES, LINE } from '../pages/change.js'
+import { AUTHOR_SCHEMA, CHANGE_PROPERTIES, LINE } from '../writing/change.js'
 
 const LIMIT_MAX = 100
 const LIMIT_DEFAULT = 50

@@ -1,4 +1,4 @@
-import { excerpt } from '../pages/excerpt.js'
+import { excerpt } from '../search/excerpt.js'
 import { canonicalTag } from '../pages/tags.js'
 import { nameIn } from './address.js'
 import { sendPart } from './answers.js'
@@ -6,7 +6,7 @@ import { limitIn, readCursor } from './cursor.js'
 import { list, named, otherwise, partQuery, QUERY, TAG_PARAMETER } from './schemas.js'
 
 /** @import {FastifyPluginAsync, FastifyRequest} from 'fastify' */
-/** @import {Found, PageItem, Part} from '../pages/search.js' */
+/** @import {Found, PageItem, Part} from '../search/search.js' */
 
 /** For each part the database reads all parts before it. */
 const HITS_MAX = 1_000

@@ -1,4 +1,4 @@
-import { fits } from '../pages/change.js'
+import { fits } from '../writing/change.js'
 
 /**
  * @param {unknown} given @param {Parameters<typeof fits>[1]} schema

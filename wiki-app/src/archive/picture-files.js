@@ -1,5 +1,5 @@
 import { urlOf } from '../files/store.js'
-import { ALT_SCHEMA, AUTHOR_SCHEMA } from '../pages/change.js'
+import { ALT_SCHEMA, AUTHOR_SCHEMA } from '../writing/change.js'
 import { readableAlt, visibleAuthor } from '../pages/visible.js'
 import { acceptedLine } from './accepted-line.js'
 import { unescaped } from './file-names.js'

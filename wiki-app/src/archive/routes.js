@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import multipart from '@fastify/multipart'
 import createError from '@fastify/error'
-import { AUTHOR_SCHEMA, CHANGE_PROPERTIES, changeIn, fits } from '../pages/change.js'
+import { AUTHOR_SCHEMA, CHANGE_PROPERTIES, changeIn, fits } from '../writing/change.js'
 import { HTML, renderFor } from '../views.js'
 import { memberFiles } from './member-files.js'
 import { createReport } from './report.js'

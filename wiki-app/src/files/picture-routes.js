@@ -1,6 +1,6 @@
 import createError from '@fastify/error'
 import { personIn } from '../access/access.js'
-import { ALT_SCHEMA, AUTHOR_SCHEMA } from '../pages/change.js'
+import { ALT_SCHEMA, AUTHOR_SCHEMA } from '../writing/change.js'
 import { viewUrl } from '../pages/name.js'
 import { readableAlt, visibleAuthor } from '../pages/visible.js'
 import { readableTime } from '../readable.js'

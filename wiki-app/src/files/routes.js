@@ -1,7 +1,7 @@
 import multipart from '@fastify/multipart'
 import createError from '@fastify/error'
 import fresh from 'fresh'
-import { ALT_SCHEMA, AUTHOR_SCHEMA, fits } from '../pages/change.js'
+import { ALT_SCHEMA, AUTHOR_SCHEMA, fits } from '../writing/change.js'
 import { redirectUnknownQuery } from '../http/known-query.js'
 import { sendRevalidated } from '../http/send-revalidated.js'
 import { HTML, renderFor, wantsHtml } from '../views.js'

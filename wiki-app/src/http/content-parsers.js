@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import createError from '@fastify/error'
 import fp from 'fastify-plugin'
-import { readForm } from '../pages/form.js'
+import { readForm } from '../writing/form.js'
 import { createKeyedMutex } from '../process/keyed-mutex.js'
 
 const UnknownType = createError(

@@ -1,13 +1,13 @@
 import { parseFrontMatter } from '../archive/front-matter.js'
 import toHtml from '../markdown/html.js'
-import { merge } from '../pages/merge.js'
+import { merge } from '../writing/merge.js'
 
 /**
  * @typedef {import('../archive/link-places.js').Place} Place
  * @param {{markdown: string, maxBytes: number} | {yaml: string} | {linksOf: string, placesMax: number} |
- *   import('../pages/merge.js').Texts} task
+ *   import('../writing/merge.js').Texts} task
  * @returns {ReturnType<typeof toHtml> | {known: import('../archive/front-matter.js').Known | null} |
- *   {refusal: string} | import('../pages/merge.js').Merged | Promise<{places: Place[] | null}>} text: errors lose their
+ *   {refusal: string} | import('../writing/merge.js').Merged | Promise<{places: Place[] | null}>} text: errors lose their
  *   class between threads
  */
 export default function work (task) {

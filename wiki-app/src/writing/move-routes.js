@@ -1,10 +1,10 @@
 import { HTML, renderFor, wantsHtml } from '../views.js'
-import { isMisspelt, nameIn } from './address.js'
+import { isMisspelt, nameIn } from '../reading/address.js'
 import { CHANGE_PROPERTIES, changeIn, preconditionOf } from './change.js'
-import { deleteUrl, historyUrl, renameUrl, viewUrl, writableName } from './name.js'
-import { PageMissing } from './page-errors.js'
-import { toolUrls } from './tools.js'
-import { refuseHiddenName } from './visible.js'
+import { deleteUrl, historyUrl, renameUrl, viewUrl, writableName } from '../pages/name.js'
+import { PageMissing } from '../pages/page-errors.js'
+import { toolUrls } from '../reading/tools.js'
+import { refuseHiddenName } from '../pages/visible.js'
 
 /** @import {FastifyInstance} from 'fastify' */
 /** @import {Context} from './edit-routes.js' */

@@ -1,8 +1,8 @@
 import { escapeHtml } from '../views.js'
-import { viewUrl } from './name.js'
-import { subpagesUrl } from './subpage-names.js'
+import { viewUrl } from '../pages/name.js'
+import { subpagesUrl } from '../pages/subpage-names.js'
 
-/** @import {Subpages} from './subpages.js' */
+/** @import {Subpages} from '../pages/subpages.js' */
 
 /** @param {string} name @param {Subpages | null} [subpages] @returns {string} '' for none */
 export function subpagesHtml (name, subpages) {

@@ -1,4 +1,4 @@
-import { changesOf, linesOf } from './difference.js'
+import { changesOf, linesOf } from '../history/difference.js'
 
 /** Words, so that no text about Git's own markers is taken for an open conflict. */
 const MINE = '<<<<<<< Your lines'

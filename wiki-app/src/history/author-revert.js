@@ -1,8 +1,8 @@
 import mongoose from 'mongoose'
-import { PageMissing } from './page-errors.js'
-import { StaleEdit } from './preconditions.js'
+import { PageMissing } from '../pages/page-errors.js'
+import { StaleEdit } from '../pages/preconditions.js'
 
-/** @import {Models} from './model.js' */
+/** @import {Models} from '../pages/model.js' */
 
 export const PAGES_MAX = 1_000
 /** Less than the time that proxies wait. */
@@ -25,7 +25,7 @@ const WORK_MAX_MS = 20_000
 
 /**
  * Only where the author's revision is the newest. Each revert is a new revision.
- * @param {{models: Models, store: import('./store.js').PageStore, history: import('./history.js').History}} parts
+ * @param {{models: Models, store: import('../pages/store.js').PageStore, history: import('./history.js').History}} parts
  */
 export function createAuthorRevert ({ models: { Pages, Revisions }, store, history }) {
   /**
@@ -43,10 +43,10 @@ export function createAuthorRevert ({ models: { Pages, Revisions }, store, histo
     return { plans, next: found.length > limit ? plans[plans.length - 1].name : null }
   }
 
-  /** @param {Plan} plan @param {import('./commit.js').Attribution} attribution @returns {Promise<Outcome>} */
+  /** @param {Plan} plan @param {import('../pages/commit.js').Attribution} attribution @returns {Promise<Outcome>} */
   async function carryOut ({ name, newest, target, unneeded }, attribution) {
     if (unneeded !== null) return { name, outcome: 'skipped', reason: unneeded }
-    /** @type {import('./commit.js').Precondition} */
+    /** @type {import('../pages/commit.js').Precondition} */
     const unchanged = (head) => { if (head?.revision !== newest || head.redirect_to) throw new StaleEdit() }
     try {
       if (target === null) {

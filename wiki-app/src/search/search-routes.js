@@ -1,14 +1,14 @@
 import { HTML, renderFor } from '../views.js'
-import { isMisspelt, nameIn } from './address.js'
-import { LINE } from './change.js'
+import { isMisspelt, nameIn } from '../reading/address.js'
+import { LINE } from '../writing/change.js'
 import { readableTime } from '../readable.js'
 import { excerpt } from './excerpt.js'
 import { SEARCH_MAX_MS } from './search.js'
 import { redirectUnknownQuery } from '../http/known-query.js'
-import { canonicalName, linksUrl, tagUrl, viewUrl } from './name.js'
-import { newPageUrl } from './new-page-route.js'
+import { canonicalName, linksUrl, tagUrl, viewUrl } from '../pages/name.js'
+import { newPageUrl } from '../writing/new-page-route.js'
 import { sendRevalidated } from '../http/send-revalidated.js'
-import { canonicalTag } from './tags.js'
+import { canonicalTag } from '../pages/tags.js'
 
 /** @import {FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest} from 'fastify' */
 /** @import {Search} from './search.js' */

@@ -1,6 +1,6 @@
 import { readableDuration } from '../readable.js'
 import { escapeHtml } from '../views.js'
-import { differenceUrl } from './name.js'
+import { differenceUrl } from '../pages/name.js'
 
 /** @import {CachePolicy} from '../caching/cache-policy.js' */
 

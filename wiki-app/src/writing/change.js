@@ -1,11 +1,11 @@
 import { modeOf, personIn } from '../access/access.js'
-import { entityTag } from './document.js'
-import { basePrecondition, headerPrecondition } from './preconditions.js'
-import { readableSummary, visibleAuthor } from './visible.js'
+import { entityTag } from '../reading/document.js'
+import { basePrecondition, headerPrecondition } from '../pages/preconditions.js'
+import { readableSummary, visibleAuthor } from '../pages/visible.js'
 
 /** @import {FastifyRequest} from 'fastify' */
-/** @import {Attribution, Precondition} from './commit.js' */
-/** @import {TagOf} from './preconditions.js' */
+/** @import {Attribution, Precondition} from '../pages/commit.js' */
+/** @import {TagOf} from '../pages/preconditions.js' */
 
 /** One line, without what XML forbids (XML 1.0 §2.2). */
 export const LINE = '^[^\\p{Cc}\\p{Cs}\\uFFFE\\uFFFF]*$'

@@ -1,14 +1,14 @@
 import createError from '@fastify/error'
-import { currentRevision } from './head.js'
+import { currentRevision } from '../pages/head.js'
 import { hasMarkers, mergeNothing } from './merge.js'
-import { basePrecondition, StaleEdit } from './preconditions.js'
-import { TAGS_MAX } from './tags.js'
+import { basePrecondition, StaleEdit } from '../pages/preconditions.js'
+import { TAGS_MAX } from '../pages/tags.js'
 
-/** @import {Attribution, Precondition} from './commit.js' */
-/** @import {History} from './history.js' */
-/** @import {Revision} from './model.js' */
-/** @import {PageSource} from './read-pages.js' */
-/** @import {PageStore} from './store.js' */
+/** @import {Attribution, Precondition} from '../pages/commit.js' */
+/** @import {History} from '../history/history.js' */
+/** @import {Revision} from '../pages/model.js' */
+/** @import {PageSource} from '../pages/read-pages.js' */
+/** @import {PageStore} from '../pages/store.js' */
 
 /** Others may save while two texts are merged. */
 const ATTEMPTS_MAX = 3

@@ -1,10 +1,10 @@
 import createError from '@fastify/error'
 import { wantsHtml } from '../views.js'
-import { nameIn } from './address.js'
+import { nameIn } from '../reading/address.js'
 import { AUTHOR_SCHEMA, changeIn, REVISION_SCHEMA } from './change.js'
-import { viewUrl, writableName } from './name.js'
-import { PageMissing } from './page-errors.js'
-import { basePrecondition, StaleEdit } from './preconditions.js'
+import { viewUrl, writableName } from '../pages/name.js'
+import { PageMissing } from '../pages/page-errors.js'
+import { basePrecondition, StaleEdit } from '../pages/preconditions.js'
 import { taskAt, withTask } from './task.js'
 
 /** @import {FastifyInstance} from 'fastify' */

@@ -1,14 +1,14 @@
 import { HTML, renderFor, wantsHtml } from '../views.js'
-import { isMisspelt, nameIn } from './address.js'
+import { isMisspelt, nameIn } from '../reading/address.js'
 import { CHANGE_PROPERTIES } from './change.js'
 import { editor, typedIn } from './editor-view.js'
-import { currentRevision } from './head.js'
+import { currentRevision } from '../pages/head.js'
 import { addRemove, addRename } from './move-routes.js'
-import { editUrl, writableName } from './name.js'
-import { addRevert } from './revert-routes.js'
+import { editUrl, writableName } from '../pages/name.js'
+import { addRevert } from '../history/revert-routes.js'
 import { addSave, textIn } from './save-route.js'
 import { addTasks } from './task-routes.js'
-import { refuseHiddenName } from './visible.js'
+import { refuseHiddenName } from '../pages/visible.js'
 
 /** @import {FastifyInstance, FastifyPluginAsync, FastifyReply} from 'fastify' */
 /** @import {Services} from '../services.js' */

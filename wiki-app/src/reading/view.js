@@ -8,7 +8,7 @@ import { hasCurrent, isConditional } from '../http/conditional-request.js'
 /** @import {AccessMode} from '../access/roles.js' */
 /** @import {CachePolicy} from '../caching/cache-policy.js' */
 /** @import {Ready} from '../http/fast-path.js' */
-/** @import {PageValidators, PageView} from './read-pages.js' */
+/** @import {PageValidators, PageView} from '../pages/read-pages.js' */
 
 const HEAD = Object.entries({ ...SECURITY_HEADERS, 'content-type': HTML }).flat()
 /** Head, objects, cache entry (2.4 kB on Node 20). */

@@ -1,8 +1,8 @@
 import { modeOf, personIn } from '../access/access.js'
 import { mayWrite } from '../access/roles.js'
 import { NEW_PAGES } from '../markdown/missing.js'
-import { isMisspelt, nameIn } from './address.js'
-import { editUrl, encodeName, viewUrl, writableName } from './name.js'
+import { isMisspelt, nameIn } from '../reading/address.js'
+import { editUrl, encodeName, viewUrl, writableName } from '../pages/name.js'
 
 /** Of a name that is not written yet. @param {string} name */
 export const newPageUrl = (name) => `${NEW_PAGES}${encodeName(name)}`

@@ -3,12 +3,12 @@ import { hashOf } from '../http/hash.js'
 import { withoutTitle } from '../markdown/title.js'
 import { readableSize, readableTime } from '../readable.js'
 import { escapeHtml, renderView } from '../views.js'
-import { encodeName, namesAbove, revisionUrl, tagUrl, viewUrl } from './name.js'
+import { encodeName, namesAbove, revisionUrl, tagUrl, viewUrl } from '../pages/name.js'
 import { subpagesHtml } from './subpages-html.js'
 import { toolUrls } from './tools.js'
 
 /** @import {AccessMode} from '../access/roles.js' */
-/** @import {PageView} from './read-pages.js' */
+/** @import {PageView} from '../pages/read-pages.js' */
 
 /** No template can contain it. */
 const MARK = '\u0000'

@@ -1,4 +1,4 @@
-import { spellingsOf } from './letters.js'
+import { spellingsOf } from '../pages/letters.js'
 import { plainText } from './plain-text.js'
 
 const WORDS_MAX = 20

@@ -1,5 +1,5 @@
 import { readableSize, readableTime } from '../readable.js'
-import { differenceUrl, historyUrl, revisionUrl, viewUrl } from './name.js'
+import { differenceUrl, historyUrl, revisionUrl, viewUrl } from '../pages/name.js'
 
 /** @param {import('./history.js').RevisionItem} item @returns what a list of changes shows of it */
 export function changeItem ({

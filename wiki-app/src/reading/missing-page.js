@@ -1,6 +1,6 @@
 import { HTML, renderFor } from '../views.js'
 import { aboveHtml } from './document.js'
-import { editUrl, historyUrl, viewUrl } from './name.js'
+import { editUrl, historyUrl, viewUrl } from '../pages/name.js'
 import { subpagesHtml } from './subpages-html.js'
 
 /** @import {FastifyReply, FastifyRequest} from 'fastify' */
@@ -8,7 +8,7 @@ import { subpagesHtml } from './subpages-html.js'
 /**
  * For people: what may have been meant, and the pages below. Programs get a problem document.
  * @param {FastifyRequest} request @param {FastifyReply} reply
- * @param {{store: import('./store.js').PageStore, name: string, hasHistory: boolean}} page
+ * @param {{store: import('../pages/store.js').PageStore, name: string, hasHistory: boolean}} page
  */
 export async function sendMissing (request, reply, { store, name, hasHistory }) {
   const [similar, subpages] = await Promise.all([store.findSimilar(name), store.findSubpages(name)])

@@ -2,8 +2,8 @@ import createError from '@fastify/error'
 import { personIn } from '../access/access.js'
 import { HTML, renderFor, wantsHtml } from '../views.js'
 import { PAGES_MAX } from './author-revert.js'
-import { AUTHOR_SCHEMA } from './change.js'
-import { historyUrl } from './name.js'
+import { AUTHOR_SCHEMA } from '../writing/change.js'
+import { historyUrl } from '../pages/name.js'
 
 /** @import {AuthorRevert} from './author-revert.js' */
 

@@ -6,8 +6,8 @@ import { pageDocument } from './document.js'
 import { isMisspelt, nameIn, queryOf } from './address.js'
 import { createInvitation } from './home.js'
 import { sendMissing } from './missing-page.js'
-import { viewUrl } from './name.js'
-import { PageMissing } from './page-errors.js'
+import { viewUrl } from '../pages/name.js'
+import { PageMissing } from '../pages/page-errors.js'
 import { isConditional } from '../http/conditional-request.js'
 import { createCachingOf, View } from './view.js'
 
@@ -17,7 +17,7 @@ import { createCachingOf, View } from './view.js'
 /** @import {FastPath} from '../http/fast-path.js' */
 /** @import {Note} from '../observe/request-log.js' */
 /** @import {Services} from '../services.js' */
-/** @import {PageView} from './read-pages.js' */
+/** @import {PageView} from '../pages/read-pages.js' */
 /** @import {createSavedNotice} from './saved-notice.js' */
 /** @import {CachingOf} from './view.js' */
 /** @import {AccessMode} from '../access/roles.js' */

@@ -3,16 +3,16 @@ import fresh from 'fresh'
 import { modeOf } from '../access/access.js'
 import { readableTime } from '../readable.js'
 import { HTML, renderFor } from '../views.js'
-import { isMisspelt, nameIn, queryOf } from './address.js'
+import { isMisspelt, nameIn, queryOf } from '../reading/address.js'
 import { changeItem } from './change-item.js'
-import { pageDocument } from './document.js'
+import { pageDocument } from '../reading/document.js'
 import { RevisionIsDeletion, RevisionMissing } from './history.js'
 import { redirectUnknownQuery } from '../http/known-query.js'
-import { canonicalName, differenceUrl, historyUrl, rawUrl, revertUrl, revisionUrl, viewUrl } from './name.js'
+import { canonicalName, differenceUrl, historyUrl, rawUrl, revertUrl, revisionUrl, viewUrl } from '../pages/name.js'
 import { sendRevalidated } from '../http/send-revalidated.js'
-import { currentRevision } from './head.js'
-import { PageMissing } from './page-errors.js'
-import { toolUrls } from './tools.js'
+import { currentRevision } from '../pages/head.js'
+import { PageMissing } from '../pages/page-errors.js'
+import { toolUrls } from '../reading/tools.js'
 
 /** @import {FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest} from 'fastify' */
 /** @import {Services} from '../services.js' */
@@ -50,7 +50,7 @@ export async function historyRoutes (app, { store, history, oldRevisions, policy
   addDifference(app, context)
 }
 
-/** @param {import('./store.js').PageStore} store @param {string} cacheControl */
+/** @param {import('../pages/store.js').PageStore} store @param {string} cacheControl */
 function createRedirects (store, cacheControl) {
   /**
    * A renaming moves the history to the new name.

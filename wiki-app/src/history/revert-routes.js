@@ -1,14 +1,14 @@
 import { HTML, renderFor, wantsHtml } from '../views.js'
-import { isMisspelt, nameIn, queryOf } from './address.js'
-import { CHANGE_PROPERTIES, changeIn, preconditionOf, REVISION_SCHEMA } from './change.js'
-import { currentRevision } from './head.js'
+import { isMisspelt, nameIn, queryOf } from '../reading/address.js'
+import { CHANGE_PROPERTIES, changeIn, preconditionOf, REVISION_SCHEMA } from '../writing/change.js'
+import { currentRevision } from '../pages/head.js'
 import { RevisionIsDeletion, RevisionMissing } from './history.js'
-import { revertUrl, revisionUrl, viewUrl, writableName } from './name.js'
-import { StaleEdit } from './preconditions.js'
-import { toolUrls } from './tools.js'
+import { revertUrl, revisionUrl, viewUrl, writableName } from '../pages/name.js'
+import { StaleEdit } from '../pages/preconditions.js'
+import { toolUrls } from '../reading/tools.js'
 
 /** @import {FastifyInstance, FastifyReply, FastifyRequest} from 'fastify' */
-/** @import {Context} from './edit-routes.js' */
+/** @import {Context} from '../writing/edit-routes.js' */
 
 const REVERT_SCHEMA = {
   type: 'object',
@@ -53,7 +53,7 @@ export function addRevert (app, { store, history, oldRevisions, leave }) {
   /**
    * What would change, and why.
    * @param {FastifyRequest} request @param {FastifyReply} reply
-   * @param {{name: string, number: number, stale?: boolean} & import('./commit.js').Attribution} asked
+   * @param {{name: string, number: number, stale?: boolean} & import('../pages/commit.js').Attribution} asked
    */
   async function showForm (request, reply, { name, number, author = '', summary = '', stale = false }) {
     const [old, newest] = await Promise.all([history.findItem(name, number), store.findSource(name)])

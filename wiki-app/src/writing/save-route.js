@@ -1,13 +1,13 @@
 import { HTML, renderFor, wantsHtml } from '../views.js'
-import { nameIn } from './address.js'
+import { nameIn } from '../reading/address.js'
 import { CHANGE_PROPERTIES, changeIn, preconditionOf } from './change.js'
 import { editor, typedIn } from './editor-view.js'
-import { currentRevision } from './head.js'
+import { currentRevision } from '../pages/head.js'
 import { hasMarkers } from './merge.js'
-import { historyUrl, viewUrl, writableName } from './name.js'
-import { canonicalTags, TAGS_SCHEMA } from './tags.js'
+import { historyUrl, viewUrl, writableName } from '../pages/name.js'
+import { canonicalTags, TAGS_SCHEMA } from '../pages/tags.js'
 import { markdownIn } from './text.js'
-import { refuseNewHiddenName } from './visible.js'
+import { refuseNewHiddenName } from '../pages/visible.js'
 
 /** @import {FastifyInstance, FastifyReply, FastifyRequest} from 'fastify' */
 /** @import {AnswerableError} from '../http/problem.js' */

@@ -1,7 +1,7 @@
 import createError from '@fastify/error'
 import mongoose from 'mongoose'
 
-/** @import {Models, Revision} from './model.js' */
+/** @import {Models, Revision} from '../pages/model.js' */
 
 export const RevisionMissing = createError('WIKI_REVISION_MISSING', 'There is no revision %s of “%s”.', 404)
 

@@ -2,7 +2,7 @@ import { redirectUnknownQuery } from '../http/known-query.js'
 import { sendRevalidated } from '../http/send-revalidated.js'
 import { readableSize } from '../readable.js'
 import { HTML, renderFor } from '../views.js'
-import { AUTHOR_SCHEMA } from './change.js'
+import { AUTHOR_SCHEMA } from '../writing/change.js'
 import { changeItem, changesUrl } from './change-item.js'
 
 /** @import {FastifyPluginAsync, FastifyRequest} from 'fastify' */

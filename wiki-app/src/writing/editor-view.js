@@ -1,8 +1,8 @@
 import { escapeLong } from '../views.js'
-import { editUrl, previewUrl, viewUrl } from './name.js'
+import { editUrl, previewUrl, viewUrl } from '../pages/name.js'
 
 /** @import {FastifyRequest} from 'fastify' */
-/** @import {Attribution} from './commit.js' */
+/** @import {Attribution} from '../pages/commit.js' */
 
 /** @typedef {{baseRevision?: string | number, content: string, tags: string} & Attribution} Typed */
 

@@ -1,4 +1,4 @@
-import { canonicalName } from './name.js'
+import { canonicalName } from '../pages/name.js'
 
 /** @import {FastifyRequest} from 'fastify' */
 

@@ -32,7 +32,7 @@ const POOL = {
 /**
  * The thread serves only readers. Results are never in the database (docs/decisions/0019).
  * @typedef {{run: (task: any, options?: {bytes?: number}) => Promise<any>, close: () => Promise<void>}} Pool
- * @typedef {Pick<import('./store.js').PageStore, 'findUnmarkedHtml'>} Store
+ * @typedef {Pick<import('../pages/store.js').PageStore, 'findUnmarkedHtml'>} Store
  * @param {{history: History, store: Store, htmlMaxBytes: number, pool?: Pool}} options
  */
 export function createOldRevisions ({ history, store, htmlMaxBytes, pool = createPool(POOL) }) {

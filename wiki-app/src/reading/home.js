@@ -1,7 +1,7 @@
 import { sendRevalidated } from '../http/send-revalidated.js'
 import { readableTime } from '../readable.js'
 import { HTML, renderFor } from '../views.js'
-import { editUrl, viewUrl } from './name.js'
+import { editUrl, viewUrl } from '../pages/name.js'
 
 /** @import {FastifyReply, FastifyRequest} from 'fastify' */
 /** @import {Services} from '../services.js' */

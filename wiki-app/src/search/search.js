@@ -1,11 +1,11 @@
 import createError from '@fastify/error'
 import mongoose from 'mongoose'
 import { retryAfter } from '../http/retry-after.js'
-import { NAME_ORDER } from './model.js'
-import { escapePattern } from './letters.js'
-import { searchKey, titleQuery } from './search-key.js'
+import { NAME_ORDER } from '../pages/model.js'
+import { escapePattern } from '../pages/letters.js'
+import { searchKey, titleQuery } from '../pages/search-key.js'
 
-/** @import {Models, Page, Target} from './model.js' */
+/** @import {Models, Page, Target} from '../pages/model.js' */
 
 /** @typedef {Pick<Page, '_id' | 'revision' | 'modified_at'>} PageItem */
 /** @typedef {{name: string, revision: number, modifiedAt: Date, content: string}} TextHit */
@@ -183,7 +183,7 @@ export function createSearch ({ Pages, Targets, Tags }, { searchMaxMs = SEARCH_M
 
     /** @param {Part} part */
     async tags ({ after, limit }) {
-      /** @type {import('./model.js').Tag[]} */
+      /** @type {import('../pages/model.js').Tag[]} */
       const found = await Tags
         .find(namesAfter(after), { pages: 1 })
         .collation(NAME_ORDER)
