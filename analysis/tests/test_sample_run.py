@@ -177,4 +177,7 @@ def test_nineteen_trials_of_twenty_are_where_the_models_say(analyse_once):
         assert trials >= 8
         assert sum(one.inside(ratio) for one in cells) >= 0.85 * trials
         for one in cells:
-            assert abs(sum(one.gaps(ratio)) / len(one.gaps(ratio))) < points / 100
+            # What chance leaves of the mean of so many trials, besides what the models leave out.
+            intervals = [getattr(trial.predicted, f"{ratio}_ratio") for trial in one.trials]
+            chance = max(interval.high - interval.low for interval in intervals) / 2 / len(intervals) ** 0.5
+            assert abs(sum(one.gaps(ratio)) / len(one.gaps(ratio))) < points / 100 + chance
