@@ -77,6 +77,13 @@ def test_the_page_of_the_sample_is_at_most_a_megabyte(reported_sample):
     assert (reported_sample / "index.html").stat().st_size <= PAGE_MAX_BYTES
 
 
+def test_the_sample_decides_all_six_hypotheses(reported_sample):
+    with (reported_sample / "tables/hypotheses.csv").open(newline="") as file:
+        verdicts = {row["id"]: row["verdict"] for row in csv.DictReader(file)}
+    assert set(verdicts) == {f"E{number}" for number in range(1, 7)}
+    assert set(verdicts.values()) <= {"confirmed", "refuted"}
+
+
 def study_values(table, columns):
     """Without zeros: what no cache can have served is not shown."""
     return {float(row[column]) for row in reference.read_rows(table) for column in columns} - {0.0}
