@@ -47,8 +47,8 @@ RULE = (
 )
 CROWD_RULE = (
     " In a study that also has a thousand readers at once, their mean at the source decides Past what a user "
-    "tolerates, as in the study of 2016, whose mean beside 250 readers is 3.8 s. This sentence was added when "
-    "the data of results/sample were known; before it, the level of most readers decided."
+    "tolerates: the study of 2016 says of them that they wait over 4 s, and its mean beside 250 readers is 3.8 s. This "
+    "part of the rule is younger than the data of results/sample; before, the level with the most readers decided."
 )
 
 
