@@ -25,8 +25,9 @@ from stevec_report import (
 )
 from stevec_report.analysis import Analysis, analyse
 from stevec_report.blocks import Block, Figure, Section, Table, Words
+from stevec_report.claims import Claim
 from stevec_report.concerns import Concern
-from stevec_report.experiments import common, door_times, drift, errors, machine_use, origin_load, trials
+from stevec_report.experiments import common, door_times, drift, errors, machine_use, origin_load, overload, trials
 from stevec_report.key_numbers import KeyNumber
 from stevec_report.law import LawCheck
 from stevec_report.outcomes import MeasuredOutcome, Outcome
@@ -129,18 +130,23 @@ class Part:
         return {"without": sums[False], "with": sums[True]}
 
 
-def build(run: Run, directory: str, prefix: str, write_figure: WriteFigure, say: Say) -> Part:
+def build(
+    run: Run, directory: str, prefix: str, write_figure: WriteFigure, say: Say, crowd: Claim | None = None
+) -> Part:
     """Analyse `run` and return its `Part`.
 
     Args:
         directory, prefix: see `Part`.
         write_figure: called with (name, matplotlib figure) for each figure; returns its SVG text.
         say: called with a line of progress.
+        crowd: the claim of the study's `at-once`, if there is one; see `overload.with_crowd`.
     """
     analysis = analyse(run)
     try:
         module = experiments.module_for(analysis.name)
         evidence = module.evidence(analysis)
+        if evidence and crowd and module is overload:
+            evidence = overload.with_crowd(evidence, crowd)
         if evidence:
             evidence = replace(evidence, left_out=limits.left_out(analysis.valid))
         compared = prediction.compare_cells(analysis)

@@ -13,6 +13,8 @@ from matplotlib.figure import Figure as MplFigure
 from stevec_report import page, parts, plot_style, prediction, study_report, svg, trust, verdicts
 from stevec_report.analysis import analyse
 from stevec_report.blocks import Figure, Table
+from stevec_report.claims import Claim
+from stevec_report.experiments import at_once
 from stevec_report.parts import DrawnFigure, Say
 from stevec_report.run_folder import Run, RunFolderError
 from stevec_report.study_folder import Study, StudyRun
@@ -26,7 +28,8 @@ def write_report(results: Run | Study, say: Say) -> Path:
     """Write the report of a `Run` or `Study` into its folder; return the path of its index.html."""
     with _swapped_in(results.path / FOLDER) as folder:
         if isinstance(results, Study):
-            built = [_build_study_part(entry, folder, say) for entry in results.runs]
+            crowd = _crowd_claim(results)
+            built = [_build_study_part(entry, folder, say, crowd) for entry in results.runs]
             decided = verdicts.decide_study({p.name: p.evidence for p in built if p.evidence})
             head: list[Table | DrawnFigure] = [
                 study_report.verdict_table(built, decided),
@@ -117,15 +120,26 @@ def _find_run(results: Run | Study, name: str) -> tuple[Run, str]:
     return runs[experiment], figure_name
 
 
-def _build_study_part(entry: StudyRun, folder: Path, say: Say) -> parts.Part:
+def _crowd_claim(study: Study) -> Claim | None:
+    """The claim of the study's `at-once`; None without that run."""
+    run = next((entry.run for entry in study.runs if entry.run and entry.experiment in at_once.NAMES), None)
+    if run is None:
+        return None
+    with closing(analyse(run)) as analysis:
+        return at_once.wait_claim(analysis)
+
+
+def _build_study_part(entry: StudyRun, folder: Path, say: Say, crowd: Claim | None) -> parts.Part:
     if entry.run is None:
         say(f"{entry.experiment}: not reported on: {entry.problem}")
         return parts.Part(entry.experiment, f"../{entry.directory}", entry.experiment, problem=entry.problem)
-    return _build_part(entry.run, f"../{entry.directory}", entry.experiment, folder, say)
+    return _build_part(entry.run, f"../{entry.directory}", entry.experiment, folder, say, crowd)
 
 
-def _build_part(run: Run, directory: str, prefix: str, folder: Path, say: Say) -> parts.Part:
-    part = parts.build(run, directory, prefix, _picture_writer(folder, prefix), say)
+def _build_part(
+    run: Run, directory: str, prefix: str, folder: Path, say: Say, crowd: Claim | None = None
+) -> parts.Part:
+    part = parts.build(run, directory, prefix, _picture_writer(folder, prefix), say, crowd)
     for block in part.blocks:
         if isinstance(block, Table):
             _write_table(folder / "tables" / prefix, block)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from stevec_report import claim_table, claims, explain
-from stevec_report.experiments import overload, write_vs_read
+from stevec_report.experiments import at_once, overload, write_vs_read
 from stevec_report.hypothesis_tests import ALPHA, equivalence, least_p, paired_test
 from stevec_report.run_folder import RunFolderError
 from stevec_report.thresholds import DEFAULT, Thresholds, describe, read
@@ -194,6 +194,32 @@ def test_overload_is_about_what_a_user_tolerates(source_ms, cached_ms, result, w
     verdict = overload_of(source_ms, cached_ms)
     assert len(verdict.evidence.claims) == 4
     assert (verdict.result, why or verdict.why) == (result, verdict.why)
+
+
+@pytest.mark.parametrize(
+    ("crowd_ms", "result", "why"),
+    [
+        (9000, "confirmed", "all of its claims hold."),
+        (3000, "refuted", "Past what a user tolerates: the other way."),
+        (4010, "undecided", None),
+    ],
+)
+def test_readers_at_once_decide_in_a_study_what_a_user_tolerates(crowd_ms, result, why):
+    levels = overload_of((300, 1500, 3980), (300, 310, 380)).evidence
+    crowd = make_up(
+        "at-once",
+        [
+            MadeUpTrial(block, "source", {}, {"door": "source", "vus": 1000}, crowd_ms * (1 + (block % 3 - 1) / 100))
+            for block in range(1, 10)
+        ],
+    )
+    verdict = decide_study({"overload": overload.with_crowd(levels, at_once.wait_claim(crowd))})["overload"]
+    assert (verdict.result, why or verdict.why) == (result, verdict.why)
+    assert [claim.name for claim in verdict.evidence.claims] == [claim.name for claim in levels.claims]
+    (aside,) = verdict.evidence.asides
+    assert "beside 250 requesters" in aside.text
+    assert "1000 readers at once" in verdict.evidence.claims[2].text
+    assert verdict.evidence.rule.startswith(levels.rule)
 
 
 def test_more_claims_refute_no_more_often_by_chance():

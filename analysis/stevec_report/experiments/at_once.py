@@ -1,12 +1,18 @@
 """E3's last step: a thousand readers at the same moment."""
 
+import math
 import statistics
 from collections.abc import Collection, Sequence
 
 from stevec_report import limits, measures, percentiles, rows, thresholds, wording
 from stevec_report.analysis import Analysis
+from stevec_report.block_values import block_test
 from stevec_report.blocks import TRIALS_COLUMN, Block, Column, Row, Table, Words, trials_cell
+from stevec_report.claims import Claim, test_claim
 from stevec_report.dependence import run_dependence
+
+NAMES = ("at-once", "overload-at-once")  # today's, and that of older studies
+CLAIM = "Past what a user tolerates"
 
 
 def blocks(analysis: Analysis) -> list[Block]:
@@ -59,8 +65,18 @@ def blocks(analysis: Analysis) -> list[Block]:
 
 
 def evidence(analysis: Analysis) -> None:
-    """This is a part of E3; E3's levels decide its verdict."""
+    """This is a part of E3, to whose verdict it gives `wait_claim`."""
     return None
+
+
+def wait_claim(analysis: Analysis) -> Claim:
+    """The mean wait at the source of all readers at once, over the time that a user tolerates."""
+    stated = thresholds.read(analysis.run.experiment)
+    trials = analysis.select(door="source")
+    logs = {b: math.log(ms / stated.tolerated_ms) for b, ms in measures.by_block("wait_ms", trials).items()}
+    readers = max((o.record.number("vus") for o in trials), default=0)
+    what = f"the mean at source of {readers:g} readers at once ÷ {stated.tolerated_ms / 1000:g} s"
+    return test_claim(CLAIM, "wait_ms", block_test(analysis, logs), "above", what, stated, is_difference=False)
 
 
 def _say(found: Sequence[Row], undecided: Collection[str], tolerated_ms: float) -> str:

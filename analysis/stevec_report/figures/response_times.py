@@ -4,6 +4,7 @@ A curve is the complementary distribution: the share of requests that took at le
 99th and the 99.9th percentile lie as far apart as the 90th and the 99th.
 """
 
+import textwrap
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,6 +17,7 @@ from stevec_report.wording import percent, three_digits
 
 STRIP_HEIGHT_IN = 1.35
 AXIS_HEIGHT_IN = 0.55
+TITLE_LINE_CHARS = 52  # wider lines leave the figure
 STATUSES_MAX = 4  # curves in one strip; rarer statuses are only in the table
 LINES = ("solid", (0, (4, 1.5)), (0, (6, 1.5, 1, 1.5)), (0, (1, 1)))
 SPAN_DENSE = 200  # longest ÷ shortest time up to which there are three labels a decade
@@ -64,7 +66,7 @@ def _draw_strip(axes: Axes, strip: dict[str, Any]) -> None:
             zorder=3,
             label=_label_curve(curve),
         )
-    axes.set_title(strip["title"])
+    axes.set_title(textwrap.fill(strip["title"], TITLE_LINE_CHARS))
     # Beside the panel, where no curve can be.
     axes.legend(
         loc="upper left",
