@@ -25,7 +25,10 @@ const WORK_MAX_MS = 20_000
 
 /**
  * Only where the author's revision is the newest. Each revert is a new revision.
- * @param {{models: Models, store: import('../pages/store.js').PageStore, history: import('./history.js').History}} parts
+ * @param {object} parts
+ * @param {Models} parts.models
+ * @param {import('../pages/store.js').PageStore} parts.store
+ * @param {import('./history.js').History} parts.history
  */
 export function createAuthorRevert ({ models: { Pages, Revisions }, store, history }) {
   /**

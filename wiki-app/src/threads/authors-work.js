@@ -4,11 +4,12 @@ import { merge } from '../writing/merge.js'
 
 /**
  * @typedef {import('../archive/link-places.js').Place} Place
- * @param {{markdown: string, maxBytes: number} | {yaml: string} | {linksOf: string, placesMax: number} |
- *   import('../writing/merge.js').Texts} task
- * @returns {ReturnType<typeof toHtml> | {known: import('../archive/front-matter.js').Known | null} |
- *   {refusal: string} | import('../writing/merge.js').Merged | Promise<{places: Place[] | null}>} text: errors lose their
- *   class between threads
+ * @typedef {import('../archive/front-matter.js').Known} Known
+ * @typedef {import('../writing/merge.js').Texts} Texts
+ * @typedef {import('../writing/merge.js').Merged} Merged
+ * @param {{markdown: string, maxBytes: number} | {yaml: string} | {linksOf: string, placesMax: number} | Texts} task
+ * @returns {ReturnType<typeof toHtml> | {known: Known | null} | {refusal: string} | Merged |
+ *   Promise<{places: Place[] | null}>} a refusal is text: errors lose their class between threads
  */
 export default function work (task) {
   if ('markdown' in task) return toHtml(task)
