@@ -79,6 +79,13 @@ export function readThreads (pid) {
 }
 
 /**
+ * @param {number} pid
+ * @returns {string[]} one letter for each thread (proc(5), stat); [] when the process has ended
+ */
+export const readThreadStates = (pid) => namesIn(`/proc/${pid}/task`).flatMap((tid) =>
+  parseProcessStat(readOrNull(`/proc/${pid}/task/${tid}/stat`) ?? '')?.state ?? [])
+
+/**
  * @param {string} directory
  * @param {number} tid
  * @returns {ThreadTimes | null} null when it has ended

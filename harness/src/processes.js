@@ -1,10 +1,11 @@
 import { spawn } from 'node:child_process'
 import { closeSync, openSync, readFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
-import { allPids, childPids, readProcessStat } from './proc.js'
+import { allPids, childPids, readProcessStat, readThreadStates } from './proc.js'
 
 const KILLED_TIMEOUT_MS = 5_000
 const GONE_TIMEOUT_MS = 10_000
+const PAUSE_MAX_MS = 60_000
 
 /**
  * Identifies a process: a pid alone may be reused by another process, a pid with its start time may not.
@@ -157,6 +158,18 @@ function descendants ({ name, pid }) {
   return childPids(pid)
     .map((child) => ({ name, pid: child, start_ticks: startTicks(child) ?? -1 }))
     .flatMap((child) => [child, ...descendants(child)])
+}
+
+/**
+ * Sends SIGSTOP and waits until every thread is stopped: on a busy machine threads run on after the signal was sent,
+ * until the one that it was delivered to gets a core.
+ * @param {number} pid
+ * @throws {Error} when the process is gone, or still runs after a minute
+ */
+export async function pauseProcess (pid) {
+  process.kill(pid, 'SIGSTOP')
+  const isPaused = () => readThreadStates(pid).every((state) => state === 'T')
+  if (!await waitUntil(isPaused, PAUSE_MAX_MS, 1)) throw new Error(`process ${pid} was not stopped by SIGSTOP`)
 }
 
 /**

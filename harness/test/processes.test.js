@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { after, describe, test } from 'node:test'
-import { isAlive, startProcess, startTicks, stopProcess, waitUntil } from '../src/processes.js'
+import { setTimeout as delay } from 'node:timers/promises'
+import { isAlive, pauseProcess, startProcess, startTicks, stopProcess, waitUntil } from '../src/processes.js'
 
 const directory = mkdtempSync(path.join(tmpdir(), 'stevec-processes-'))
 after(() => rmSync(directory, { recursive: true }))
@@ -65,6 +66,25 @@ describe('a started process', () => {
       assert.ok(!isAlive(last))
     })
   }
+
+  test('runs no further once it is paused, beside more busy threads than cores', async (t) => {
+    const counts = path.join(directory, 'counts')
+    const program = `const { isMainThread, Worker, workerData } = require('node:worker_threads')
+      const { appendFileSync } = require('node:fs')
+      if (isMainThread) for (let index = 0; index < 8; index++) new Worker(__filename, { workerData: process.argv[2] })
+      else for (;;) appendFileSync(workerData, '.')`
+    const file = path.join(directory, 'busy.cjs')
+    writeFileSync(file, program)
+    const busy = await startProcess({ name: 'busy', command: process.execPath, args: [file, counts], logFile })
+    t.after(() => stopProcess(busy, 0))
+    assert.ok(await waitUntil(() => existsSync(counts), 60_000))
+    await pauseProcess(busy.pid)
+    const { size } = statSync(counts)
+    await delay(200)
+    assert.equal(statSync(counts).size, size)
+    process.kill(busy.pid, 'SIGCONT')
+    assert.ok(await waitUntil(() => statSync(counts).size > size, 60_000))
+  })
 
   test('that ends by itself leaves nothing of its group behind', async () => {
     const pidFile = path.join(directory, 'left-behind')

@@ -5,7 +5,7 @@ import path from 'node:path'
 import { after, before, test } from 'node:test'
 import { startMongod } from '@stevec/harness/mongod'
 import { freePorts } from '@stevec/harness/ports'
-import { stopProcess, waitUntil } from '@stevec/harness/processes'
+import { pauseProcess, stopProcess, waitUntil } from '@stevec/harness/processes'
 import { replaceToxics, startToxiproxy } from '@stevec/harness/toxiproxy'
 import { buildApp } from '../src/app.js'
 import { readConfig } from '../src/config.js'
@@ -118,7 +118,7 @@ test('an edit refused while the database is silent is not made after it recovers
   const app = await buildApp(readConfig({ MONGODB_URI: directUri, LOG_LEVEL: 'silent' }))
   t.after(() => app.close())
   assert.equal((await save(app, 'a', 'before')).statusCode, 201)
-  process.kill(mongodPid, 'SIGSTOP')
+  await pauseProcess(mongodPid)
   t.after(() => process.kill(mongodPid, 'SIGCONT'))
   assert.equal((await save(app, 'a', 'refused')).statusCode, 503)
   process.kill(mongodPid, 'SIGCONT')
@@ -133,7 +133,7 @@ test('edits in the queue when the database falls silent get 503 and are never ma
   const app = await buildApp(readConfig({ ...settings, QUEUE_WAIT_MAX_MS: '60000' }))
   t.after(() => app.close())
   assert.equal((await save(app, 'there', 'text')).statusCode, 201)
-  process.kill(mongodPid, 'SIGSTOP')
+  await pauseProcess(mongodPid)
   t.after(() => process.kill(mongodPid, 'SIGCONT'))
   const names = Array.from({ length: 200 }, (_, index) => `refused ${index}`)
   const answers = await Promise.all(names.map((name) => save(app, name, 'x')))

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { freePorts } from '@stevec/harness/ports'
-import { waitUntil } from '@stevec/harness/processes'
+import { pauseProcess, waitUntil } from '@stevec/harness/processes'
 import { sleeps } from '../bench/process.js'
 import { createTestbed } from '../torture/testbed.js'
 
@@ -72,7 +72,7 @@ describe('an idle wiki', { concurrency: true }, () => {
     const { testbed, pid, page } = await startTestbed(t)
     assert.ok(await comesToRest(pid))
     const mongod = Number(testbed.mongod()?.pid)
-    process.kill(mongod, 'SIGSTOP')
+    await pauseProcess(mongod)
     try {
       const start = performance.now()
       assert.equal((await fetch(page)).status, 503)

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import fc from 'fast-check'
-import { hasMarkers, merge } from '../src/writing/merge.js'
+import { hasMarkers } from '../src/writing/markers.js'
+import { merge } from '../src/writing/merge.js'
 import { mergeTags } from '../src/writing/merge-save.js'
 import { createAuthorsPool } from '../src/threads/authors.js'
 

@@ -5,8 +5,8 @@ import { merge } from '../writing/merge.js'
 /**
  * @typedef {import('../archive/link-places.js').Place} Place
  * @typedef {import('../archive/front-matter.js').Known} Known
- * @typedef {import('../writing/merge.js').Texts} Texts
- * @typedef {import('../writing/merge.js').Merged} Merged
+ * @typedef {import('../writing/markers.js').Texts} Texts
+ * @typedef {import('../writing/markers.js').Merged} Merged
  * @param {{markdown: string, maxBytes: number} | {yaml: string} | {linksOf: string, placesMax: number} | Texts} task
  * @returns {ReturnType<typeof toHtml> | {known: Known | null} | {refusal: string} | Merged |
  *   Promise<{places: Place[] | null}>} a refusal is text: errors lose their class between threads

@@ -1,6 +1,6 @@
 import createError from '@fastify/error'
 import { currentRevision } from '../pages/head.js'
-import { hasMarkers, mergeNothing } from './merge.js'
+import { hasMarkers, mergeNothing } from './markers.js'
 import { basePrecondition, StaleEdit } from '../pages/preconditions.js'
 import { TAGS_MAX } from '../pages/tags.js'
 

@@ -1,20 +1,7 @@
 import { changesOf, linesOf } from '../history/difference.js'
+import { withMarkers } from './markers.js'
 
-/** Words, so that no text about Git's own markers is taken for an open conflict. */
-const MINE = '<<<<<<< Your lines'
-const THEIRS = '======= The lines of revision'
-const END = '>>>>>>> Keep what is right, and delete these three marked lines'
-
-const MARKER = new RegExp(`^(?:${MINE}|${THEIRS} \\d+|${END})$`, 'm')
-
-/** @param {string} text  Markdown @returns {boolean} whether a marker of `merge` is still in it */
-export const hasMarkers = (text) => MARKER.test(text)
-
-/**
- * `revision`: of `theirs`.
- * @typedef {{base: string, mine: string, theirs: string, revision: number}} Texts  Markdown
- * @typedef {{content: string, conflicts: number}} Merged  `conflicts`: places with markers
- */
+/** @import {Merged, Texts} from './markers.js' */
 
 /**
  * A three-way merge of lines. A change of one side is taken; changes of both sides to the same or to touching lines are
@@ -44,10 +31,6 @@ export function merge ({ base, mine, theirs, revision }) {
   append(merged, baseLines.slice(at))
   return { content: merged.join(''), conflicts }
 }
-
-/** @param {Omit<Texts, 'base'>} texts  as a single conflict @returns {Merged} */
-export const mergeNothing = ({ mine, theirs, revision }) =>
-  ({ content: withMarkers([mine], [theirs], revision).join(''), conflicts: 1 })
 
 /**
  * Lines `start` to `end` of the base became lines `newStart` to `newEnd`; ends are exclusive.
@@ -107,13 +90,6 @@ function conflictOf (own, other, revision) {
   const [mine, theirs] = [own, other].map((lines) => lines.slice(head, lines.length - tail))
   return [...own.slice(0, head), ...withMarkers(mine, theirs, revision), ...own.slice(own.length - tail)]
 }
-
-/** @param {string[]} mine @param {string[]} theirs @param {number} revision */
-const withMarkers = (mine, theirs, revision) =>
-  [`${MINE}\n`, ...closed(mine), `${THEIRS} ${revision}\n`, ...closed(theirs), `${END}\n`]
-
-/** A marker is a line of its own. @param {string[]} lines */
-const closed = (lines) => lines.length === 0 || lines[lines.length - 1].endsWith('\n') ? lines : [...lines, '\n']
 
 /** Spread arguments have a limit. @param {string[]} lines @param {string[]} more */
 function append (lines, more) {
