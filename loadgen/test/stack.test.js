@@ -91,10 +91,12 @@ describe('the stack', () => {
     const { username } = userInfo()
     assert.match(stdout, /^nothing runs here\nports that `stevec up` would use are taken:$/m)
     assert.match(stdout, new RegExp(`^ {2}edge {4}${sandbox.ports.edge} {2}nginx, process \\d+ of ${username}$`, 'm'))
-    assert.match(stdout, new RegExp(`^ {2}mongod {2}${sandbox.ports.mongod} {2}mongod, process \\d+ of ${username}$`, 'm'))
+    assert.match(stdout, new RegExp(`^ {2}mongod {2}${sandbox.ports.mongod} {2}mongod, process \\d+ of ${username}$`,
+      'm'))
     const state = `${sandbox.directory}/state`
     assert.ok(stdout.includes(`with its state in ${state}; to stop it: STEVEC_STATE=${state} stevec down\n`), stdout)
-    assert.match(stdout, new RegExp(`^to start a wiki beside that: stevec up --edge-port ${sandbox.ports.edge + 1000} `, 'm'))
+    assert.match(stdout, new RegExp(`^to start a wiki beside that: stevec up --edge-port ${sandbox.ports.edge + 1000} `,
+      'm'))
     const { running, strangers } = JSON.parse((await other.stevec(['status', '--json'], ports)).stdout)
     assert.equal(running, false)
     assert.deepEqual(strangers.map((/** @type {{name: string}} */ { name }) => name),
@@ -123,7 +125,8 @@ describe('a stack that cannot start', () => {
       assert.equal(exitCode, 3)
       assert.equal(
         stderr,
-        `stevec up: port ${sandbox.ports.edge} (edge) is already taken by node, process ${process.pid} of ${userInfo().username}; free it, or choose another with EDGE_PORT=… or --edge-port\n`
+        `stevec up: port ${sandbox.ports.edge} (edge) is already taken by node, process ` +
+          `${process.pid} of ${userInfo().username}; free it, or choose another with EDGE_PORT=… or --edge-port\n`
       )
       assert.deepEqual(sandbox.processes(), [])
     } finally {

@@ -33,7 +33,8 @@ test('the last line of a run and of a study says how many requests failed or wer
     text,
     /^2 experiments, 3 trials, 1 INVALID, in 60 s; 1020 of 3800 requests failed, 300 were never sent$/m
   )
-  assert.match(lastLinesOf(trial({ requests_failed: 1000 })), /^its one trial is valid: requests sent .*; 1000 of 1000 requests failed$/m)
+  assert.match(lastLinesOf(trial({ requests_failed: 1000 })),
+    /^its one trial is valid: requests sent .*; 1000 of 1000 requests failed$/m)
   const late = trial({ schedule: { never_sent: 4 } })
   assert.match(lastLinesOf(late), /^its one trial is valid: requests sent .*; 4 of 1004 requests were never sent$/m)
 })

@@ -109,8 +109,8 @@ export const SETTINGS = {
   // TLS may end in front of the wiki, so no request shows whether its client uses https.
   PUBLIC_URL: optional(text(isOrigin, {
     allowed: 'the address of the wiki as visitors see it, without a path: https://wiki.example',
-    does: 'the wiki\'s address as visitors see it, for the links of feeds; with `https://…` the session\'s cookie is for ' +
-      'https alone'
+    does: 'the wiki\'s address as visitors see it, for the links of feeds; with `https://…` the session\'s cookie is ' +
+      'for https alone'
   })),
   // For programs: a person saves a few times a minute.
   WRITES_PER_MINUTE: integer(0, 100_000, {
@@ -151,8 +151,8 @@ export const SETTINGS = {
   PURGE_REPEAT_AFTER_S: integer(1, 3600, {
     default: 10,
     allowed: 'a whole number of seconds from 1 to 3600',
-    does: 'the longest that a response may be in flight to the CDN: after it each purge is sent a second time; the lab ' +
-      'sets 1'
+    does: 'the longest that a response may be in flight to the CDN: after it each purge is sent a second time; the ' +
+      'lab sets 1'
   }),
   METRICS_PORT: optional(integer(1, 65_535, {
     allowed: 'a whole number from 1 to 65535, or not set for no metrics',

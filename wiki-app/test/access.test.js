@@ -221,7 +221,8 @@ test('a form sent without sign-in gets 401 and itself, to be sent again after si
   assert.match(answer.body, /sign in on another tab, come back to this one, and send it again/)
   assert.match(answer.body, /<a class="primary" href="\/edit\/sign-in" target="_blank">/)
   assert.match(answer.body, /<form method="post" action="\/edit\/text\/a%20b\?x=%22%3E%3Cb%3E">/)
-  assert.match(answer.body, /<textarea [^>]*readonly>\n\n&lt;\/textarea&gt;&lt;b&gt;long &amp; &quot;work&quot;<\/textarea>/)
+  assert.match(answer.body,
+    /<textarea [^>]*readonly>\n\n&lt;\/textarea&gt;&lt;b&gt;long &amp; &quot;work&quot;<\/textarea>/)
   for (const [name, value] of [['tags', 'a, b'], ['summary', '&quot;&gt;&lt;script&gt;'], ['base_revision', '0']]) {
     assert.ok(answer.body.includes(`<input type="hidden" name="${name}" value="${value}">`), name)
   }
@@ -256,7 +257,8 @@ test('a read-only wiki refuses every change and every edit form with 403 and the
 test('an open wiki refuses only admin routes, and names the settings that allow administrators', async (t) => {
   const app = await wiki.build(t)
   for (const { method, url, key, demand } of routesOf(app)) {
-    assert.equal(ruling(await app.inject({ method, url })), demand === undefined ? 405 : demand === 'admin' ? 403 : 'allowed', key)
+    assert.equal(ruling(await app.inject({ method, url })),
+      demand === undefined ? 405 : demand === 'admin' ? 403 : 'allowed', key)
   }
   assert.match((await get(app, '/edit/revert-author')).json().detail, /ACCESS=users and USERS_FILE/)
   assert.match((await get(app, '/edit/text/a', BROWSER)).body, /name="author"/)

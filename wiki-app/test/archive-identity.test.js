@@ -11,13 +11,17 @@ const wiki = useWiki()
 const PAGES = 200
 /** What file systems, zips, YAML and the rewriting of links could change. */
 const NAMES = [
-  'a', 'A', 'a.md', 'a.md/b', 'a.png/b', 'files', 'files/x', 'README', 'guide/README', 'index', 'CON', 'aux.txt/nul', '.git/config',
-  'dots...', 'a*b?c|d"e<f>', 'C:/x', 'Help:Links', 'mailto:ana', '100%', '%41', '- a', '#', '---', '!x', 'true', 'null', '2024-01-01',
-  'Straße', 'STRASSE', 'Žabe/Čebela', '日本語/ページ', '한국어', '👩‍🚀/🐝', 'ž'.repeat(200), `${'😀'.repeat(100)}/${'😀'.repeat(99)}`
+  'a', 'A', 'a.md', 'a.md/b', 'a.png/b', 'files', 'files/x', 'README', 'guide/README', 'index', 'CON', 'aux.txt/nul',
+  '.git/config',
+  'dots...', 'a*b?c|d"e<f>', 'C:/x', 'Help:Links', 'mailto:ana', '100%', '%41', '- a', '#', '---', '!x', 'true', 'null',
+  '2024-01-01',
+  'Straße', 'STRASSE', 'Žabe/Čebela', '日本語/ページ', '한국어', '👩‍🚀/🐝', 'ž'.repeat(200),
+  `${'😀'.repeat(100)}/${'😀'.repeat(99)}`
 ]
 const TEXTS = [
   'See [b](b.md), [up](../a.md "t"), ![p](p.png), [[a|b]], ![[p.png]] and\n\n[r]: a.md\n',
-  '---\nname: not mine\nrevision: 7\n---\ntext', '---\n', '\r\nCRLF\r\n\r\n', '\ttab  \n\n\n', '\ufeffx', 'e\u0301 is not \u00e9', '\0'
+  '---\nname: not mine\nrevision: 7\n---\ntext', '---\n', '\r\nCRLF\r\n\r\n', '\ttab  \n\n\n', '\ufeffx',
+  'e\u0301 is not \u00e9', '\0'
 ]
 
 /** @param {App} app @param {Buffer} payload @param {Record<string, string>} about */
@@ -67,14 +71,16 @@ async function picturesOf (app) {
 test('an export, imported into an empty wiki, is the same wiki: names, tags, authors, texts, pictures', async (t) => {
   const from = await wiki.build(t)
   const pictures = [
-    png(3, 2), largePng(300_000), jpeg(640, 480), gif(20, 10), webp('VP8 ', 5, 5), webp('VP8L', 7, 3), webp('VP8X', 9, 9)
+    png(3, 2), largePng(300_000), jpeg(640, 480), gif(20, 10), webp('VP8 ', 5, 5), webp('VP8L', 7, 3),
+    webp('VP8X', 9, 9)
   ]
   /** @type {string[]} */
   const urls = []
   for (const [index, picture] of pictures.entries()) {
     urls.push(await upload(from, picture, index % 2 === 0 ? { author: 'Ana', alt: `čebela “${index}”` } : {}))
   }
-  const names = [...NAMES, ...Array.from({ length: PAGES - NAMES.length }, (_, index) => `Page ${index}/č ${index % 7}`)]
+  const names = [...NAMES,
+    ...Array.from({ length: PAGES - NAMES.length }, (_, index) => `Page ${index}/č ${index % 7}`)]
   for (const [index, name] of names.entries()) {
     const content = `${TEXTS[index % TEXTS.length]}\n![a picture](${urls[index % urls.length]})`
     const answer = await from.inject({
@@ -122,7 +128,8 @@ test('pictures of an import are checked as uploads are, and count against the wr
   assert.match(first.lines[0].reason, /larger than 1000 bytes/)
   assert.match(first.lines[1].reason, /damaged/)
   assert.match(first.lines[2].reason, /picture/)
-  assert.deepEqual([first.totals.done, first.totals.created, first.totals.left], [false, 8, 6], 'damaged ones count, too')
+  assert.deepEqual([first.totals.done, first.totals.created, first.totals.left], [false, 8, 6],
+    'damaged ones count, too')
   assert.match(first.totals.reason, /at most 10 pages at once/)
   assert.equal((await get(app, '/wiki/page')).statusCode, 404, 'pages come after the pictures that they show')
 })
@@ -130,7 +137,8 @@ test('pictures of an import are checked as uploads are, and count against the wr
 test('an import stores a picture once, at its known address, whatever its file is called', async (t) => {
   const app = await wiki.build(t)
   const photo = jpeg(8, 8)
-  const { lines } = await imported(app, await zipOf([['a.png', photo], ['b/c.JPEG', photo], ['p.md', '![x](a.png) ![y](b/c.JPEG)']]))
+  const { lines } = await imported(app,
+    await zipOf([['a.png', photo], ['b/c.JPEG', photo], ['p.md', '![x](a.png) ![y](b/c.JPEG)']]))
   const [{ url }] = lines
   assert.equal((await get(app, '/api/v1/files')).json().items[0].alt, 'a', 'it has the name of its file')
   assert.match(url, /^\/files\/[0-9a-f]{32}\.jpg$/)

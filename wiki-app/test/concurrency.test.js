@@ -73,7 +73,8 @@ test('changes to the same lines get 409 with the changes of both; saving again c
   const first = fieldsOf((await get(app, '/edit/text/a', BROWSER)).body)
   await save(app, 'a', 'ONE\nTWO\nthree\nfour')
 
-  const merge = await submit(app, 'a', { ...first, content: 'one\n2 & two\nthree\nfour', author: 'Ana', summary: 'mine' })
+  const merge = await submit(app, 'a',
+    { ...first, content: 'one\n2 & two\nthree\nfour', author: 'Ana', summary: 'mine' })
   assert.equal(merge.statusCode, 409)
   assert.equal(merge.headers['cache-control'], 'private, no-store')
   assert.match(merge.body, /Someone saved revision 2 while you were editing/)
@@ -81,7 +82,8 @@ test('changes to the same lines get 409 with the changes of both; saving again c
   assert.match(theirs, /<h2>What revision 2 changed<\/h2>[^]*<del>two<\/del>[^]*<ins>TWO<\/ins>/)
   assert.match(own, /<del>two<\/del>[^]*<ins>2 &amp; two<\/ins>/)
   const fields = fieldsOf(merge.body)
-  assert.deepEqual({ ...fields, content: '' }, { content: '', author: 'Ana', summary: 'mine', tags: '', base_revision: '2' })
+  assert.deepEqual({ ...fields, content: '' },
+    { content: '', author: 'Ana', summary: 'mine', tags: '', base_revision: '2' })
   assert.match(fields.content, /^<<<<<<< .*\none\n2 & two\n======= .* revision 2\nONE\nTWO\n>>>>>>> .*\nthree\nfour$/)
 
   const again = await submit(app, 'a', fields)

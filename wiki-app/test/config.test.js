@@ -135,7 +135,8 @@ test('HOME_PAGE is the name of a page, in its canonical form', () => {
   assert.equal(readConfig({}).HOME_PAGE, 'Home')
   assert.equal(readConfig({ HOME_PAGE: ' Začetek  / tu ' }).HOME_PAGE, 'Začetek/tu')
   for (const name of ['', 'a//b', '..', 'stevec', 'a\u202Eb', 'x'.repeat(201)]) {
-    assert.throws(() => readConfig({ HOME_PAGE: name }), /HOME_PAGE=.* is not allowed: it must be the name of a page/, name)
+    assert.throws(() => readConfig({ HOME_PAGE: name }), /HOME_PAGE=.* is not allowed: it must be the name of a page/,
+      name)
   }
 })
 

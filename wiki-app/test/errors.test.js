@@ -30,7 +30,8 @@ test('an error is a problem document for programs, an HTML page for browsers, an
 test('every response forbids foreign scripts, framing and MIME sniffing, and sets no cookie', async (t) => {
   const app = await wiki.build(t)
   for (const url of [
-    '/', '/pages', '/wiki', '/wiki/', '/wiki/none', '/edit/new/a', '/wiki/stevec', '/edit/new', '/edit/text/a', '/search?q=a', '/tags', '/tags/a', '/links/a',
+    '/', '/pages', '/wiki', '/wiki/', '/wiki/none', '/edit/new/a', '/wiki/stevec', '/edit/new', '/edit/text/a',
+    '/search?q=a', '/tags', '/tags/a', '/links/a',
     '/wanted', '/orphaned', '/healthz', '/nowhere', '/wiki/%zz', '/favicon.ico'
   ]) {
     for (const headers of [{}, BROWSER]) {
@@ -139,12 +140,14 @@ test('a cross-site change is refused with 403', async (t) => {
 test('malformed requests never cause a 5xx response', async (t) => {
   const app = await wiki.build(t)
   const paths = [
-    '/', '/pages', '/wiki', '/wiki/', '/wiki/a', '/edit/text/', '/edit/new', '/edit/new/', '/edit/delete/', '/search', '/tags/', '/links/', '/history/',
+    '/', '/pages', '/wiki', '/wiki/', '/wiki/a', '/edit/text/', '/edit/new', '/edit/new/', '/edit/delete/', '/search',
+    '/tags/', '/links/', '/history/',
     '/revision/', '/revision/a/', '/raw/', '/difference/a', '/changes', '/orphaned', '/wanted', '/wiki//', '//',
     '/wiki/a/b', '/WIKI/a', '/constructor', '/__proto__', '/wiki/__proto__', '/wiki/constructor'
   ]
   const tails = [
-    '', '?', '?saved=%00', '?q=%00', '?q=\\', '?after=%F0', '?under=', '?under=%00', '?under=..', '?__proto__=x', '?constructor[prototype]=x',
+    '', '?', '?saved=%00', '?q=%00', '?q=\\', '?after=%F0', '?under=', '?under=%00', '?under=..', '?__proto__=x',
+    '?constructor[prototype]=x',
     `?q=${'%'.repeat(50)}`, '%', '%00', '%c0%ae', '%F0%9F', '%2500', '%u0041', ';x', `${'a'.repeat(5_000)}`
   ]
   const bodies = /** @type {const} */ ([

@@ -10,7 +10,8 @@ const marked = (pieces) => pieces.map(({ text, hit }) => hit ? `‹${text}›` :
 test('an excerpt has the text of Markdown and HTML without their marks', () => {
   for (const [markdown, text] of [
     ['# Bees #\n\nThey *make* **honey**, __often__ ~~never~~.', 'Bees They make honey, often never.'],
-    ['[text](/a "t") and ![a picture](/p.png), [[Bee|bees]] in [[Hive]], [ref][1]\n\n[1]: http://a.example', 'text and a picture, bees in Hive, ref'],
+    ['[text](/a "t") and ![a picture](/p.png), [[Bee|bees]] in [[Hive]], [ref][1]\n\n[1]: http://a.example',
+      'text and a picture, bees in Hive, ref'],
     ['[![alt](/i.png)](/wiki/(a))', 'alt'],
     ['<https://a.example/x> and https://b.example/y_z_', 'https://a.example/x and https://b.example/y_z'],
     ['| a | b |\n|:--|--:|\n| 1 | 2 |', 'a b 1 2'],
@@ -39,7 +40,8 @@ test('a hit that no reader sees, in an address, gives way to one that is seen', 
   assert.equal(marked(excerpt('[see](http://honey.example) only', 'honey')), 'see only')
 })
 
-const HOSTILE = ['[', '![', '](', '<', '<!--', '*', '_', '`', '|', '\\', '[^', '[[', '> ', '#', ' ', '\t', '\n- ', 'a\u0301\u0301', '😀', '<a ', '((']
+const HOSTILE = ['[', '![', '](', '<', '<!--', '*', '_', '`', '|', '\\', '[^', '[[', '> ', '#', ' ', '\t', '\n- ',
+  'a\u0301\u0301', '😀', '<a ', '((']
 
 test('an excerpt is short and on one line for every text and query, and hostile texts take no longer', () => {
   const texts = fc.oneof(

@@ -4,7 +4,8 @@ const ID = '[^\\s"<>&]+'
 const TAG = new RegExp(`^<(?:${[
   '/?(?:p|blockquote|pre|code|em|strong|s|b|del|i|ins|kbd|mark|small|sub|sup|u|ul|ol|li|label|details|summary|table|thead|tbody|tr|th|td)|' +
     '/(?:h[2-6]|a|span|div|nav|section)|[bh]r /',
-  `h[2-6] id="(?<id>${ID})"|li id="(?<noteId>fn:\\d+)"|ol start="\\d+"|li class="task"|input type="checkbox" disabled(?: checked)?(?: data-task="[1-9]\\d*")? /`,
+  `h[2-6] id="(?<id>${ID})"|li id="(?<noteId>fn:\\d+)"|ol start="\\d+"|li class="task"|input type="checkbox" ` +
+    'disabled(?: checked)?(?: data-task="[1-9]\\d*")? /',
   'div class="heading(?: text-title)?"|div class="callout callout-(?:note|tip|important|warning|caution)"|p class="callout-title"|nav class="contents" aria-label="Contents"|details open|' +
     'section class="footnotes" aria-label="Notes"',
   'code class="language-[^"]*"|span class="(?:hljs|language)-[^"]*"|t[hd] class="(?:left|center|right)"',

@@ -63,7 +63,7 @@ test('any two revisions can be compared; long unchanged parts are left out', asy
   assert.match((await get(app, '/difference/a?from=3&to=1')).body, /<del>all new<\/del>/)
 })
 
-test('the history has a form to compare any two revisions, and a comparison without numbers shows the newest change', async (t) => {
+test('the history compares any two revisions, and a comparison without numbers shows the newest change', async (t) => {
   const app = await wiki.build(t)
   await save(app, 'a', 'one')
   assert.doesNotMatch((await get(app, '/history/a')).body, /<select/)
@@ -158,7 +158,8 @@ test('changes are listed newest first, for the whole wiki or one author, and as 
   assert.match((await get(app, '/changes')).body, /There are no changes yet/)
   assert.match((await get(app, '/changes.atom')).body, /<updated>1970-01-01T00:00:00\.000Z<\/updated>/)
   for (let index = 1; index <= 60; index++) {
-    await submit(app, `page ${index}`, { content: 'text', author: index % 2 ? 'Ana' : 'B & <b>', summary: `change ${index}` })
+    await submit(app, `page ${index}`,
+      { content: 'text', author: index % 2 ? 'Ana' : 'B & <b>', summary: `change ${index}` })
   }
 
   const first = await get(app, '/changes')

@@ -96,7 +96,10 @@ test('/ is purged with the home page, for each reason that purges that page, and
   }
 
   const tagged = await wiki.build(t, {
-    CACHE_POLICY: 'purge-tag', PURGE_ZONE: 'zone', PUBLIC_URL: 'https://wiki.example', PURGE_TOKEN: 'a-token-of-the-test'
+    CACHE_POLICY: 'purge-tag',
+    PURGE_ZONE: 'zone',
+    PUBLIC_URL: 'https://wiki.example',
+    PURGE_TOKEN: 'a-token-of-the-test'
   }, { purge: async () => {} })
   await save(tagged, 'Home', 'text')
   const { headers } = await get(tagged, '/')

@@ -14,7 +14,8 @@ const wiki = useWiki()
 
 /** @param {string} html */
 const unescaped = (html) => html
-  .replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&quot;', '"').replaceAll('&#39;', "'").replaceAll('&amp;', '&')
+  .replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&quot;', '"')
+  .replaceAll('&#39;', "'").replaceAll('&amp;', '&')
 
 /**
  * @param {App} app @param {string} name
@@ -37,9 +38,11 @@ async function shown (app, name) {
 /** @param {App} app @param {string} name @returns {Promise<string>} */
 const raw = async (app, name) => (await get(app, `/api/v1/pages/${encodeURIComponent(name)}`)).json().content
 
-const FOLDERS = ['', 'guide/', 'guide/Advanced Topics/', 'ref_api/', 'čebele/', 'notes/2024/', 'notes/2024/a(b)/', 'c++ & co/']
+const FOLDERS = ['', 'guide/', 'guide/Advanced Topics/', 'ref_api/', 'čebele/', 'notes/2024/', 'notes/2024/a(b)/',
+  'c++ & co/']
 const FILES = [
-  'setup', 'Getting Started', 'snake_case', 'Čebela', 'a&copy;b', "it's", 'c++', '100%', 'x (draft)', 'v1.2', 'Ünï cödé', '日本語',
+  'setup', 'Getting Started', 'snake_case', 'Čebela', 'a&copy;b', "it's", 'c++', '100%', 'x (draft)', 'v1.2',
+  'Ünï cödé', '日本語',
   ...Array.from({ length: 14 }, (_, index) => `chapter ${index}`)
 ]
 /** @type {Record<string, Buffer>} */
@@ -68,8 +71,10 @@ const SECTION = { heading: 'Step 1: a_b & c', github: 'step-1-a_b--c', id: 'step
 /** Each way to write a link to a page: Markdown, and whether the link has a fragment. */
 const WAYS = [
   (/** @type {Way} */ { text, relative }) => `[${text}](${encoded(relative)})`,
-  (/** @type {Way} */ { text, relative }) => `[${text}](<${relative.replaceAll('&', '&amp;').replaceAll('%', '%25')}> "a title")`,
-  (/** @type {Way} */ { text, relative }) => `*[${text}][ref ${text}]*\n\n[ref ${text}]: ${encoded(relative)}\n  'on the next line'\n`,
+  (/** @type {Way} */ { text, relative }) =>
+    `[${text}](<${relative.replaceAll('&', '&amp;').replaceAll('%', '%25')}> "a title")`,
+  (/** @type {Way} */ { text, relative }) =>
+    `*[${text}][ref ${text}]*\n\n[ref ${text}]: ${encoded(relative)}\n  'on the next line'\n`,
   (/** @type {Way} */ { text, relative }) => `> - [${text}](${encoded(relative)}#${SECTION.github})`,
   (/** @type {Way} */ { text, root }) => `[[${root}|${text}]]`,
   (/** @type {Way} */ { text, root }) => `| a | b |\n|---|---|\n| x | [[${root}\\|${text}]] |`,
@@ -106,10 +111,13 @@ function fileOf (index) {
   images.set('P9', PICTURES['img/bee (1).jpg'])
   const untouched = [
     '`[a](setup.md)` and `` [[setup]] ``', '```md\n[a](setup.md) ![](img/a.png)\n```', '    [a](setup.md)',
-    '[gone](missing/file.md) ![gone](gone.png)', '[out](../../../../../../out.md) [web](https://example.org/setup.md) <https://a.example/x.md>',
+    '[gone](missing/file.md) ![gone](gone.png)',
+    '[out](../../../../../../out.md) [web](https://example.org/setup.md) <https://a.example/x.md>',
     '[mail](mailto:ana@example.org) \\[[setup]] [[No such page]]'
   ]
-  const front = name.startsWith('Notes') ? `---\ntitle: "${name}"\ntags: [year/2024, bees]\ndate: 2024-01-01\n---\n` : ''
+  const front = name.startsWith('Notes')
+    ? `---\ntitle: "${name}"\ntags: [year/2024, bees]\ndate: 2024-01-01\n---\n`
+    : ''
   return { path, name, links, images, untouched, text: `${front}${[...lines, ...untouched].join('\n\n')}\n` }
 }
 
@@ -200,7 +208,8 @@ test('a name belongs to the file that has it in its front matter, wherever that 
 test('a folder as Obsidian writes it: links by name from anywhere, embedded pictures and notes', async (t) => {
   const app = await wiki.build(t)
   await imported(app, await zipOf([
-    ['vault/Daily/2024-05-01.md', '[[Bees]], [[bees|the bees]], [[Bees#How they fly]], ![[hive.png|300]] ![[Bees]]\n\n| a |\n|-|\n| [[Bees]] |'],
+    ['vault/Daily/2024-05-01.md',
+      '[[Bees]], [[bees|the bees]], [[Bees#How they fly]], ![[hive.png|300]] ![[Bees]]\n\n| a |\n|-|\n| [[Bees]] |'],
     ['vault/Topics/Bees.md', 'bees'],
     ['vault/Topics/deep/Hive.md', '[up](../Bees.md) [[../Bees]] [[Bees.md]] [old](Bees) [[#here]]'],
     ['vault/attachments/hive.png', png(2, 2)],
@@ -209,18 +218,20 @@ test('a folder as Obsidian writes it: links by name from anywhere, embedded pict
   const hive = (await get(app, '/api/v1/files')).json().items[0].url
   assert.equal(
     await raw(app, 'vault/Daily/2024-05-01'),
-    '[[vault/Topics/Bees|Bees]], [[vault/Topics/Bees|the bees]], [[vault/Topics/Bees#How they fly|Bees#How they fly]], ' +
+    '[[vault/Topics/Bees|Bees]], [[vault/Topics/Bees|the bees]], [[vault/Topics/Bees#How they fly|Bees#How they ' +
+      'fly]], ' +
       `![hive.png](${hive}) [[vault/Topics/Bees|Bees]]\n\n| a |\n|-|\n| [[vault/Topics/Bees\\|Bees]] |`
   )
   assert.equal(
     await raw(app, 'vault/Topics/deep/Hive'),
-    '[up](/wiki/vault/Topics/Bees) [[vault/Topics/Bees|../Bees]] [[vault/Topics/Bees|Bees.md]] [old](/wiki/vault/Topics/Bees) [[#here]]'
+    '[up](/wiki/vault/Topics/Bees) [[vault/Topics/Bees|../Bees]] [[vault/Topics/Bees|Bees.md]] ' +
+      '[old](/wiki/vault/Topics/Bees) [[#here]]'
   )
   const { html } = await shown(app, 'vault/Daily/2024-05-01')
   assert.match(html, /<td><a href="\/wiki\/vault\/Topics\/Bees">Bees<\/a><\/td>/)
 })
 
-test('a wiki as pandoc writes it (gfm): links by title, with underscores and colons; media from elsewhere', async (t) => {
+test('pandoc’s Markdown (gfm) comes in: links by title, with underscores and colons; media elsewhere', async (t) => {
   const app = await wiki.build(t)
   const fixtures = fileURLToPath(new URL('fixtures/pandoc/', import.meta.url))
   const { lines, totals } = await imported(app, await zipOf([
@@ -254,7 +265,7 @@ test('a wiki as pandoc writes it (gfm): links by title, with underscores and col
   assert.deepEqual([...hive.links], [['back', '/wiki/dokuwiki/start'], ['Čebela', '/wiki/dokuwiki/bees/%C4%8Debela']])
 })
 
-test('10 000 links of one text are corrected; with more than 20 000 it stays as it is, and the report says so', async (t) => {
+test('10 000 links of one text are corrected; a text with over 20 000 is kept, and the report says so', async (t) => {
   const app = await wiki.build(t)
   const { lines: [many, tooMany, long] } = await imported(app, await zipOf([
     ['many.md', '[](long.md)'.repeat(10_000)],
@@ -269,10 +280,11 @@ test('10 000 links of one text are corrected; with more than 20 000 it stays as 
   assert.deepEqual(long.missing, [`${'b'.repeat(200)}…`])
 })
 
-test('a picture is called after its file; not after a hash, as in an export that was unpacked into a folder', async (t) => {
+test('a picture is named after its file, but not after a hash, as in an export that was unpacked', async (t) => {
   const app = await wiki.build(t)
   await imported(app, await zipOf([
-    ['wiki/files/0123456789abcdef0123456789abcdef.png', png(2, 2)], ['bee.png', png(3, 3)], ['%C4%8Cebela 100%.png', png(4, 4)],
+    ['wiki/files/0123456789abcdef0123456789abcdef.png', png(2, 2)], ['bee.png', png(3, 3)],
+    ['%C4%8Cebela 100%.png', png(4, 4)],
     ['%C4%8Cebela.png', png(5, 5)]
   ]))
   const { items } = (await get(app, '/api/v1/files')).json()

@@ -37,7 +37,7 @@ function submitImport (app, fields, files, headers = {}) {
 /** @param {import('./helper.js').Response} answer @returns {string} the words of a page */
 const words = ({ body }) => body.slice(body.indexOf('<main')).replace(/<[^>]*>/g, ' ').replace(/\s+/g, ' ')
 
-test('a folder comes in by the form; the report links to the pages and names what was not taken, and why', async (t) => {
+test('a folder comes in by the form; the report links to the pages and gives reasons for refused files', async (t) => {
   const app = await wiki.build(t)
   await save(app, 'docs/kept', 'older')
   const files = /** @type {[string, string | Buffer][]} */ ([
@@ -93,7 +93,8 @@ test('an import that stops at the write limit says what is left and when to go o
   const app = await wiki.build(t, { WRITES_PER_MINUTE: '1' })
   const files = Array.from({ length: 14 }, (_, index) => /** @type {[string, string]} */ ([`${index}.md`, 'text']))
   const answer = await submitImport(app, {}, files)
-  assert.match(words(answer), /10 pages made\. The import stopped before its end\. .*at most 10 pages.*4 files are left\./)
+  assert.match(words(answer),
+    /10 pages made\. The import stopped before its end\. .*at most 10 pages.*4 files are left\./)
 })
 
 test('the form refuses what it cannot take, with a sentence, and keeps nothing', async (t) => {
@@ -109,15 +110,20 @@ test('the form refuses what it cannot take, with a sentence, and keeps nothing',
     [{ author: 'x'.repeat(81) }, [['wiki.zip', zip]], 400, /at most 80 characters/],
     [{ author: 'a\u200bb' }, [['wiki.zip', zip]], 400, /name of an author/],
     [{ summary: 'a\nb' }, [['wiki.zip', zip]], 400, /on one line/],
-    [{}, Array.from({ length: 5_001 }, (_, index) => /** @type {[string, string]} */ ([`${index}.md`, 'x'])), 413, /at most 5000 files/]
+    [{}, Array.from({ length: 5_001 }, (_, index) => /** @type {[string, string]} */ ([`${index}.md`, 'x'])), 413,
+      /at most 5000 files/]
   ]
   for (const [fields, files, status, sentence] of cases) {
     const answer = await submitImport(app, fields, files)
-    assert.deepEqual([answer.statusCode, answer.headers['content-type']], [status, 'text/html; charset=utf-8'], String(sentence))
+    assert.deepEqual([answer.statusCode, answer.headers['content-type']], [status, 'text/html; charset=utf-8'],
+      String(sentence))
     assert.match(words(answer), sentence)
   }
   const plain = await app.inject({
-    method: 'POST', url: '/edit/import', headers: { 'content-type': 'application/x-www-form-urlencoded' }, payload: 'a=b'
+    method: 'POST',
+    url: '/edit/import',
+    headers: { 'content-type': 'application/x-www-form-urlencoded' },
+    payload: 'a=b'
   })
   assert.equal(plain.statusCode, 415)
   assert.equal((await submitImport(app, {}, [['wiki.zip', zip]], { 'sec-fetch-site': 'cross-site' })).statusCode, 403)

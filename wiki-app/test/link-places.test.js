@@ -34,7 +34,8 @@ test('links, pictures, definitions and wiki links are found where they stand, wi
 
 test('code, escaped brackets and what is no link are left out', () => {
   for (const text of [
-    '`[a](a.md)` ``[[b]]``', '```\n[a](a.md)\n[[b]]\n```', '~~~md\n[r]: a.md\n~~~', '    [a](a.md)', '\t[[a]]', '- x\n\n      [a](a.md)',
+    '`[a](a.md)` ``[[b]]``', '```\n[a](a.md)\n[[b]]\n```', '~~~md\n[r]: a.md\n~~~', '    [a](a.md)', '\t[[a]]',
+    '- x\n\n      [a](a.md)',
     '\\[a](a.md) \\[[b]]', '[a] (a.md)', '[a](a b.md)', '[a]()', '[[a', '[a][b]', '<https://a.example/x.md>', ''
   ]) {
     assert.deepEqual(found(text), [], text)
@@ -42,8 +43,10 @@ test('code, escaped brackets and what is no link are left out', () => {
 })
 
 test('places are exact within any nesting of quotes, lists, tabs and ends of lines', () => {
-  const link = fc.constantFrom('[a](DEST)', '![a](DEST "t")', '*[a](DEST)*', 'x `[no](no.md)` [a](DEST) é 👩‍🚀', '[![a](DEST)](DEST)', '[[DEST]]')
-  const prefix = fc.array(fc.constantFrom('> ', '- ', '1. ', '>\t', '-\t'), { maxLength: 4 }).map((parts) => parts.join(''))
+  const link = fc.constantFrom('[a](DEST)', '![a](DEST "t")', '*[a](DEST)*', 'x `[no](no.md)` [a](DEST) é 👩‍🚀',
+    '[![a](DEST)](DEST)', '[[DEST]]')
+  const prefix = fc.array(fc.constantFrom('> ', '- ', '1. ', '>\t', '-\t'), { maxLength: 4 })
+    .map((parts) => parts.join(''))
   const end = fc.constantFrom('\n', '\r\n', '\r')
   fc.assert(fc.property(fc.array(fc.tuple(prefix, link, end), { maxLength: 8 }), (blocks) => {
     let [text, count] = ['', 0]

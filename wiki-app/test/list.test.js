@@ -41,7 +41,8 @@ test('the list of pages is sorted by title and leaves out deleted pages', async 
 
 test('every list and title search has letters with accents beside those without, and numbers by value', async (t) => {
   const app = await wiki.build(t)
-  const names = ['Cvet 1', 'Čebela 2', 'Page 1', 'Page 02', 'Page 2', 'Page 10', 'Page 10/b', 'Page 100', 'Pagé 3', 'Pages']
+  const names = ['Cvet 1', 'Čebela 2', 'Page 1', 'Page 02', 'Page 2', 'Page 10', 'Page 10/b', 'Page 100', 'Pagé 3',
+    'Pages']
   const tags = ['čaj', 'cvet', 't2', 't10']
   for (const name of [...names].reverse()) await save(app, name, '[[Target]] [[W 10]] [[W 9]] [[Č]] [[D]]')
   const put = { method: /** @type {const} */ ('PUT'), url: '/api/v1/pages/Page%201', payload: { content: 'x', tags } }
@@ -88,7 +89,8 @@ test('a title search finds the query anywhere in a title and lists titles that b
   for (const name of ['Apple pie', 'pineapple', 'An apple', 'apple', 'Pear', 'Čaj', 'zzz apple apple']) {
     await save(app, name, 'apple')
   }
-  assert.deepEqual(await walk(app, '/pages?q=APPLE'), [['apple', 'Apple pie', 'An apple', 'pineapple', 'zzz apple apple']])
+  assert.deepEqual(await walk(app, '/pages?q=APPLE'),
+    [['apple', 'Apple pie', 'An apple', 'pineapple', 'zzz apple apple']])
   assert.deepEqual(await walk(app, '/pages?q=+%C4%8DAJ+'), [['Čaj']])
   assert.deepEqual((await walk(app, '/pages?q=')).flat().length, 7)
 

@@ -29,7 +29,7 @@ test('a page is renamed and deleted with forms of their own, and the history tel
   )
 })
 
-test('the forms are refused for a page that is missing or has changed, and redirect to the canonical name', async (t) => {
+test('the forms are refused for a missing or changed page, and redirect to the canonical name', async (t) => {
   const app = await wiki.build(t)
   await save(app, 'a b', 'one')
   for (const what of ['rename', 'delete']) {

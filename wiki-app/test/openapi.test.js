@@ -52,7 +52,8 @@ const isOpenapi = ajv.compile({
     paths: { type: 'object', propertyNames: { pattern: '^/' }, additionalProperties: ref('item') }
   }, ['openapi', 'info', 'paths']),
   $defs: {
-    item: only(Object.fromEntries(['get', 'put', 'post', 'patch', 'delete'].map((method) => [method, ref('operation')]))),
+    item: only(Object.fromEntries(['get', 'put', 'post', 'patch', 'delete'].map((method) =>
+      [method, ref('operation')]))),
     operation: only({
       tags: { type: 'array', items: text, minItems: 1 },
       summary: text,
@@ -224,7 +225,7 @@ test('every example request in the document gets the documented response', async
   }
 })
 
-test('the API’s page describes every call without JavaScript, in any width, under the policy of all pages', async (t) => {
+test('the API’s page describes every call without JavaScript, in any width, under every page’s policy', async (t) => {
   const app = await wiki.build(t)
   const { body, headers, statusCode } = await get(app, '/api/')
   assert.equal(statusCode, 200)

@@ -158,7 +158,8 @@ test('an author does not wait for unreachable caches; the notice says that the p
   const app = await wiki.build(t, TOLD_BY_TAG, { purge: (stale) => caches.purge(stale), timing: QUICK })
   for (const [name, path] of [['a', '/wiki/a?saved=1'], ['b', '/wiki/b?saved=1']]) {
     assert.equal((await submit(app, name, { content: 'text' })).headers.location, path)
-    assert.match((await get(app, path)).body, /The caches have not confirmed yet .* you and others .* for up to 1 minute\./)
+    assert.match((await get(app, path)).body,
+      /The caches have not confirmed yet .* you and others .* for up to 1 minute\./)
   }
   caches.away = false
   const isPurged = async () => /The caches have forgotten/.test((await get(app, '/wiki/b?saved=1')).body)

@@ -119,7 +119,8 @@ test('a page is renamed with all its subpages: redirects, links and histories go
   assert.match(form, /<input type="checkbox" name="subpages" value="true">[^]*Install/)
   assert.doesNotMatch((await get(app, '/edit/rename/Guide%202', BROWSER)).body, /name="subpages"/)
 
-  const renamed = await rename(app, 'Guide', { to: 'Manual', subpages: 'true', summary: 'one word less', author: 'Ana' })
+  const renamed = await rename(app, 'Guide',
+    { to: 'Manual', subpages: 'true', summary: 'one word less', author: 'Ana' })
   assert.equal(renamed.statusCode, 201)
   assert.deepEqual(renamed.json(), { name: 'Manual', revision: 2, subpages: 2 })
   for (const [from, to] of [
@@ -127,7 +128,8 @@ test('a page is renamed with all its subpages: redirects, links and histories go
   ]) {
     assert.equal((await get(app, `/wiki/${from}`)).headers.location, `/wiki/${to}`)
     assert.equal((await get(app, `/wiki/${to}`)).headers['page-revision'], '2')
-    assert.match((await get(app, `/history/${to}`)).body, new RegExp(`by <a[^>]*>Ana</a>: [^]*Renamed from “${from}”: one word`))
+    assert.match((await get(app, `/history/${to}`)).body,
+      new RegExp(`by <a[^>]*>Ana</a>: [^]*Renamed from “${from}”: one word`))
   }
   assert.match((await get(app, '/wiki/Manual')).body, /<nav class="subpages"[^]*href="\/wiki\/Manual\/Install"/)
   for (const page of ['Manual', 'Manual/Install', 'Guide%202']) {
@@ -161,7 +163,8 @@ test('a rename with subpages changes nothing when one of their new names is take
   assert.equal((await get(app, '/changes')).body, before.body)
 
   assert.equal((await rename(app, 'a', { to: 'a/b', subpages: 'true' })).statusCode, 409)
-  assert.equal((await rename(app, 'a', { to: 'a/new', subpages: 'true' })).statusCode, 201, 'a page may move below itself')
+  assert.equal((await rename(app, 'a', { to: 'a/new', subpages: 'true' })).statusCode, 201,
+    'a page may move below itself')
   assert.equal((await get(app, '/wiki/a/x')).headers.location, '/wiki/a/new/x')
 })
 

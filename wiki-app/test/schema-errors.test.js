@@ -21,7 +21,8 @@ test('a request that does not fit gets a sentence that says what does', async (t
   assert.equal(await read('/api/v1/pages?limit=many'), '“limit” must be a whole number in the address.')
   assert.equal(await read('/api/v1/pages?page=2'), '“page” is not known here in the address.')
   assert.equal(await read(`/search?q=${'a'.repeat(201)}`), '“q” is longer than 200 characters in the address.')
-  assert.match((await get(app, '/history/a?before=x', BROWSER)).body, /<p>“before” has a value that is not allowed here in the address\.<\/p>/)
+  assert.match((await get(app, '/history/a?before=x', BROWSER)).body,
+    /<p>“before” has a value that is not allowed here in the address\.<\/p>/)
   // What a client sends is shown, not run.
   assert.match(await put({ content: 'x', '<b>': 1 }), /^“<b>” is not known here\.$/)
 })

@@ -30,14 +30,16 @@ function found (q, name) {
 
 test('a query finds titles that begin with it, and titles whose words begin with its words', () => {
   for (const [q, name, how] of /** @type {const} */ ([
-    ['cebela', 'Čebela', 'begins'], ['ČEBE', 'Dolgi rok čebele', 'elsewhere'], ['dolgi cebe', 'Dolgi rok čebele', 'elsewhere'],
+    ['cebela', 'Čebela', 'begins'], ['ČEBE', 'Dolgi rok čebele', 'elsewhere'],
+    ['dolgi cebe', 'Dolgi rok čebele', 'elsewhere'],
     ['cebe dolgi', 'Dolgi rok čebele', 'elsewhere'], ['tea', 'Our team', 'elsewhere'], ['tea', 'Steam', 'elsewhere'],
     ['tea our', 'Our steam', null], ['page 1', 'Page 10', 'begins'], ['page 10', 'Page 1', null],
     ['1', 'Chapter 12', 'elsewhere'], ['41', 'Page 1999', null], ['99', 'Page 1999', 'elsewhere'],
     ['2024', '2024 report', 'begins'], ['202', '2024 report', 'begins'], ['page 007', 'Page 7', 'begins'],
     ['page 0', 'Page 0', 'begins'], ['guide/in', 'Guide/Install', 'begins'], ['install', 'Guide/Install', 'elsewhere'],
     ['red_bee', 'Red bee', 'begins'], ['bee -red', 'Bee, red', null], ['bee -red', 'Bee reduced', 'elsewhere'],
-    ['bee -red', 'A bee', 'elsewhere'], ['"red bee"', 'A red bee', 'elsewhere'], ['c++', 'C++', 'begins'], ['.*', 'Anything', null],
+    ['bee -red', 'A bee', 'elsewhere'], ['"red bee"', 'A red bee', 'elsewhere'], ['c++', 'C++', 'begins'],
+    ['.*', 'Anything', null],
     ['a b c d e f g h i j k l m n o p q r s t zebra', 'a b c d e f g h i j k l m n o p q r s t', 'elsewhere']
   ])) assert.equal(found(q, name), how, `${q} in ${name}`)
   assert.equal(titleQuery(' _ '), null)
@@ -57,7 +59,8 @@ test('a word is recognised in a text with and without accents', () => {
   const finds = (/** @type {string} */ word, /** @type {string} */ text) =>
     new RegExp(`^${spellingsOf(word)}$`, 'iu').test(text)
   for (const [word, text] of [
-    ['cebela', 'ČEBELA'], ['čebela', 'cebela'], ['cebela', 'c\u030Cebela'], ['strasse', 'Straße'], ['Straße', 'STRASSE'],
+    ['cebela', 'ČEBELA'], ['čebela', 'cebela'], ['cebela', 'c\u030Cebela'], ['strasse', 'Straße'],
+    ['Straße', 'STRASSE'],
     ['soren', 'Søren'], ['aether', 'æther'], ['Łódź', 'lodz'], ['ελλασ', 'Ελλάς'], ['елка', 'Ёлка'], ['がく', 'がく']
   ]) assert.ok(finds(word, text), `${word} in ${text}`)
   assert.ok(!finds('cebela', 'cebele'))

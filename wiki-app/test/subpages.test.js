@@ -53,7 +53,8 @@ test('a page lists its subpages by name, and those that come and go', async (t) 
   assert.equal((await get(app, '/wiki/Guide', { 'if-none-match': String(listed.headers.etag) })).statusCode, 304)
 
   await save(app, 'Guide/Step 2', 'another text')
-  assert.equal((await get(app, '/wiki/Guide')).headers.etag, listed.headers.etag, 'an edit of a subpage changes no list')
+  assert.equal((await get(app, '/wiki/Guide')).headers.etag, listed.headers.etag,
+    'an edit of a subpage changes no list')
   await remove(app, 'Guide/Step 2')
   await rename(app, 'Guide/čas', 'Time')
   await rename(app, 'Guide 2/x', 'Guide/x')
@@ -79,7 +80,7 @@ test('a page that is written or comes back has the subpages that are there', asy
   assert.equal((await save(app, 'Guide', 'text', { 'if-match': String(etag) })).statusCode, 200)
 })
 
-test('what is between a page and its subpages without being a page is in the list, and leads to those below it', async (t) => {
+test('a missing page between a page and its subpages is in the list, and leads to the pages below it', async (t) => {
   const app = await wiki.build(t)
   await save(app, 'Guide', 'text')
   await save(app, 'Guide/Install/Linux/Debian', 'text')
@@ -121,7 +122,7 @@ test('a list of more than 50 subpages ends with a link to all pages below, of an
   assert.equal((await get(app, '/pages?under=a%2F%2Fb')).statusCode, 400)
 })
 
-test('the page of a missing name lists the pages below it, and names that differ in case, accents or underscores', async (t) => {
+test('a missing page lists the pages below it, and names that differ in case, accents or underscores', async (t) => {
   const app = await wiki.build(t)
   for (const name of ['Kratka navodila/ena', 'Čebela', 'CEBELA', 'Dolgi rok']) await save(app, name, 'text')
   assert.deepEqual(

@@ -28,7 +28,8 @@ test('a client over the write limit gets 429 with Retry-After; it can still read
   assert.equal(refused.headers['cache-control'], 'no-store')
   const retryAfterS = Number(refused.headers['retry-after'])
   assert.ok(retryAfterS >= 1 && retryAfterS <= 60, String(retryAfterS))
-  assert.match(refused.json().detail, new RegExp(`More than 3 changes.*Try again in ${readableDuration(retryAfterS)}\\.`))
+  assert.match(refused.json().detail,
+    new RegExp(`More than 3 changes.*Try again in ${readableDuration(retryAfterS)}\\.`))
 
   const person = await submit(app, 'a', { content: 'too much' })
   assert.equal(person.statusCode, 429)
@@ -175,7 +176,8 @@ test('an import stops at the limit of written pages, says when to retry, and the
   assert.ok(retryAfterS > 0 && retryAfterS <= 600, String(retryAfterS))
   assert.match(
     reason,
-    new RegExp(`^An import writes at most 30 pages at once\\. Send the same file again in ${readableDuration(retryAfterS)}:`)
+    new RegExp('^An import writes at most 30 pages at once\\. Send the same file again in ' +
+      `${readableDuration(retryAfterS)}:`)
   )
 
   const early = await importInto(app, zip)

@@ -130,7 +130,8 @@ export function createZoneSite ({ seed, verified, purge, maxRequests, edits, sig
 
     async close () {
       progress.note(
-        `sent ${countOf(budget.spent(), 'request')} of at most ${maxRequests}; the pages stay in the wiki, nothing else in it was changed`
+        `sent ${countOf(budget.spent(), 'request')} of at most ${maxRequests}; the pages stay in the wiki, nothing ` +
+          'else in it was changed'
       )
     }
   }
@@ -148,10 +149,12 @@ export function createZoneSite ({ seed, verified, purge, maxRequests, edits, sig
 function waitAtLimit ({ sourceUrl, edits, signal, progress }) {
   return async (retryAfterS) => {
     if (edits) {
-      throw new Error(`the wiki at ${sourceUrl} limits how often it is written to, and the trials of this experiment write: start it with WRITES_PER_MINUTE=0, then run again`)
+      throw new Error(`the wiki at ${sourceUrl} limits how often it is written to, and the trials of this experiment ` +
+        'write: start it with WRITES_PER_MINUTE=0, then run again')
     }
     const waitS = Math.min(retryAfterS, LIMIT_WAIT_MAX_S)
-    progress.note(`the wiki limits how often it is written to: waiting ${waitS} s (WRITES_PER_MINUTE=0 lifts the limit)`)
+    progress.note('the wiki limits how often it is written to: waiting ' +
+      `${waitS} s (WRITES_PER_MINUTE=0 lifts the limit)`)
     await sleep(SECOND_MS * waitS, undefined, { signal })
   }
 }

@@ -84,7 +84,8 @@ Examples:
     const url = parseUrl(values.url)
     const elsewhere = !await isLoopback(url.hostname)
     if (elsewhere && !values['i-run-that-host']) {
-      throw new UsageError(`${url.hostname} is not this machine. Load only machines that are yours; if it is yours, add --i-run-that-host`)
+      throw new UsageError(`${url.hostname} is not this machine. Load only machines that are yours; if it is yours, ` +
+        'add --i-run-that-host')
     }
     for (const name of ['samples', 'hgrm']) if (values[name] !== undefined) refuseUnwritable(values[name], `--${name}`)
     const failIf = (values['fail-if'] ?? []).map((/** @type {string} */ text) => parseCondition(text, '--fail-if'))
@@ -165,7 +166,10 @@ async function search (load, values, most) {
  * @param {string} text
  */
 function inWordsOf ({ held_per_s: held, broken_per_s: broken }, text) {
-  if (held === null) return `${text} did not hold at ${countOf(broken ?? 0, 'request')} a second, the lowest rate that was tried`
+  if (held === null) {
+    const rate = countOf(broken ?? 0, 'request')
+    return `${text} did not hold at ${rate} a second, the lowest rate that was tried`
+  }
   const above = broken === null ? ', the highest rate that was tried' : `, and did not at ${broken}`
   return `${text} held at ${countOf(held, 'request')} a second${above}`
 }

@@ -135,7 +135,8 @@ function blocksText (sample, directory) {
   if (sample === undefined) return ''
   const { blocks, blocks_planned: planned, is_sample: isSample, reasons } = sample
   return blocks.length < planned
-    ? `${blocks.length} of ${countOf(planned, 'block')} ${blocks.length === 1 ? 'is' : 'are'} done; go on with \`stevec run --resume ${directory}\`\n`
+    ? `${blocks.length} of ${countOf(planned, 'block')} ${blocks.length === 1 ? 'is' : 'are'} done; go on with ` +
+      `\`stevec run --resume ${directory}\`\n`
     : isSample ? 'it is a sample\n' : `it is no sample: ${reasons.join('; ')}\n`
 }
 

@@ -79,7 +79,8 @@ export function inWords (outcome) {
     `cache status  ${list(outcome.cache_statuses)}`,
     ...(outcome.reached_origin === null
       ? []
-      : [`origin        ${outcome.reached_origin} of ${countOf(outcome.requests, 'request')} reached it, says its counter`])
+      : [`origin        ${outcome.reached_origin} of ${countOf(outcome.requests, 'request')} reached it, says its ` +
+        'counter'])
   ]
 }
 

@@ -143,7 +143,8 @@ function createIdentification ({ users, sessions, secure }) {
       const [, token] = /^Bearer +([A-Za-z0-9._~+/-]{1,200}=*)$/i.exec(authorization) ?? []
       const user = token === undefined ? null : users?.byToken(token) ?? null
       if (user === null) {
-        throw Object.assign(new TokenUnknown(), { headers: { 'www-authenticate': `${CHALLENGE['www-authenticate']}, error="invalid_token"` } })
+        throw Object.assign(new TokenUnknown(),
+          { headers: { 'www-authenticate': `${CHALLENGE['www-authenticate']}, error="invalid_token"` } })
       }
       return user
     }

@@ -56,7 +56,10 @@ function operationOf (path, method, { tags, summary, description, security, para
     summary,
     description,
     needsToken: security !== undefined,
-    parameters: parameters.map((/** @type {any} */ parameter) => ({ id: `${id}-${parameter.name}`, ...input(parameter) })),
+    parameters: parameters.map((/** @type {any} */ parameter) => ({
+      id: `${id}-${parameter.name}`,
+      ...input(parameter)
+    })),
     body: bodyOf(requestBody),
     answers: answers.filter(({ status }) => status < '300'),
     others: answers.filter(({ status }) => status >= '300')

@@ -25,8 +25,8 @@ const SCHEMAS = {
   pages: {
     tags,
     summary: 'List pages by title',
-    description: 'In alphabetical order, numbers by value. With `q` first those whose title begins with it, then those ' +
-      'where each of its words begins a word of the title, or that have it further in. Case and accents do not matter.',
+    description: 'In alphabetical order, numbers by value. With `q` first those whose title begins with it, then ' +
+      'those where each of its words begins a word of the title, or that have it further in. Case and accents do not matter.',
     querystring: partQuery({ q: QUERY.title }),
     response: { 200: list('Pages', 'PageItem', [WRITING]), ...otherwise(304) }
   },

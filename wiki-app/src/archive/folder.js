@@ -42,7 +42,10 @@ export class Folder {
 
   /** @returns {Promise<void>} */
   async settle () {
-    const folderPages = FOLDER_PAGES.map((page) => ({ ending: `/${page}`, pages: /** @type {[string, Found][]} */ ([]) }))
+    const folderPages = FOLDER_PAGES.map((page) => ({
+      ending: `/${page}`,
+      pages: /** @type {[string, Found][]} */ ([])
+    }))
     for await (const [path, name] of inTurns(await namesOf(this.#pages))) {
       const [key, found] = [withoutExtension(keyOf(path)), { name }]
       this.#add(path, found, [keyOf(path), key])

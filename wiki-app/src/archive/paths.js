@@ -9,6 +9,7 @@ export function pathRefusal (path) {
   if (steps.some((step) => step === '' || step === '.' || step === '..')) return 'Its name leads somewhere else.'
   if (/\p{Cc}/u.test(path)) return 'Its name has characters that cannot be shown.'
   // `.git`, `.obsidian`, `._name` of macOS: an export writes a leading dot as %2E.
-  if (!path.endsWith('/') && steps.some((step) => step.startsWith('.'))) return 'It is hidden: a part of its name begins with a dot.'
+  const isHidden = !path.endsWith('/') && steps.some((step) => step.startsWith('.'))
+  if (isHidden) return 'It is hidden: a part of its name begins with a dot.'
   return null
 }

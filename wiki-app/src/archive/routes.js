@@ -15,7 +15,8 @@ import { IMPORT_MAX_BYTES, Interrupted, openTemporary, refuseLonger } from './up
 /** @import {Temporary} from './upload.js' */
 
 const NoFile = createError(
-  'WIKI_NO_IMPORT', 'No file was sent. Choose a zip file or a folder first. In a form the fields come before the files.', 400
+  'WIKI_NO_IMPORT', 'No file was sent. Choose a zip file or a folder first. In a form the fields come before the ' +
+    'files.', 400
 )
 const NotAForm = createError('WIKI_NOT_A_FORM', 'Send a form (multipart/form-data), or a zip to /api/v1/import.', 415)
 const InvalidField = createError('WIKI_INVALID_FIELD', 'The field “%s” cannot have this value: %s.', 400)

@@ -12,7 +12,8 @@ const TooLarge = createError(
   'The file is larger than %s. Send it in several parts.',
   413
 )
-export const Interrupted = createError('WIKI_UPLOAD_INTERRUPTED', 'The file did not arrive as a whole. Send it again.', 400)
+export const Interrupted = createError('WIKI_UPLOAD_INTERRUPTED',
+  'The file did not arrive as a whole. Send it again.', 400)
 
 /** @typedef {Awaited<ReturnType<typeof openTemporary>>} Temporary */
 

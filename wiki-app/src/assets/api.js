@@ -17,7 +17,9 @@ authorize.addEventListener('submit', (event) => {
 function urlOf (form) {
   const query = new URLSearchParams()
   let path = String(form.dataset.url)
-  for (const { name, value, dataset } of /** @type {NodeListOf<HTMLInputElement>} */ (form.querySelectorAll('[data-in]'))) {
+  /** @type {NodeListOf<HTMLInputElement>} */
+  const inputs = form.querySelectorAll('[data-in]')
+  for (const { name, value, dataset } of inputs) {
     if (dataset.in === 'path') path = path.replace(`{${name}}`, encodeURIComponent(value))
     else if (value !== '') query.set(name, value)
   }

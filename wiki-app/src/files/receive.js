@@ -14,7 +14,9 @@ const FORM_BYTES = 4_096
 /** @param {number} maxBytes @returns {onRequestHookHandler} */
 export const refuseLarger = (maxBytes) => (request, reply, done) => {
   reply.header('cache-control', 'private, no-store')
-  done(Number(request.headers['content-length'] ?? 0) > maxBytes + FORM_BYTES ? new FileTooLarge(readableSize(maxBytes)) : undefined)
+  done(Number(request.headers['content-length'] ?? 0) > maxBytes + FORM_BYTES
+    ? new FileTooLarge(readableSize(maxBytes))
+    : undefined)
 }
 
 /**

@@ -52,7 +52,8 @@ export async function fileRoutes (app, { files, maxBytes, policy }) {
     const { item, created } = await receive(files, request, part.file, said)
     reply.code(created ? 201 : 200)
     if (wantsHtml(request)) {
-      return reply.type(HTML).send(renderFor(request, 'files', { title: created ? 'Uploaded' : 'It was there already', items: [item], one: true }))
+      return reply.type(HTML).send(renderFor(request, 'files',
+        { title: created ? 'Uploaded' : 'It was there already', items: [item], one: true }))
     }
     const { url, alt, markdown, type, width, height, bytes } = item
     return reply.header('location', url).send({ url, alt, markdown, type, width, height, bytes, created })

@@ -11,7 +11,10 @@ const EXPECTATION = { status: 417, detail: 'Only “100-continue” can be expec
 
 /** Error codes of Node's parser and timers. https://nodejs.org/api/errors.html */
 const REFUSALS = new Map(Object.entries({
-  HPE_HEADER_OVERFLOW: { status: 431, detail: `The header is longer than ${readableSize(maxHeaderSize)}. Send shorter fields.` },
+  HPE_HEADER_OVERFLOW: {
+    status: 431,
+    detail: `The header is longer than ${readableSize(maxHeaderSize)}. Send shorter fields.`
+  },
   HPE_INVALID_METHOD: { status: 501, detail: 'The wiki knows GET, HEAD, POST, PUT and DELETE, not this method.' },
   HPE_INVALID_VERSION: { status: 505, detail: 'The wiki speaks HTTP/1.1 and HTTP/1.0.' },
   HPE_CHUNK_EXTENSIONS_OVERFLOW: { status: 413, detail: 'The chunk extensions are too long. Leave them out.' },

@@ -2,7 +2,12 @@
 
 const PARTS = { querystring: ' in the address', params: ' in the address', headers: ' in the header' }
 const TYPES = {
-  string: 'a text', integer: 'a whole number', number: 'a number', boolean: 'true or false', array: 'a list', object: 'an object'
+  string: 'a text',
+  integer: 'a whole number',
+  number: 'a number',
+  boolean: 'true or false',
+  array: 'a list',
+  object: 'an object'
 }
 
 /** @type {Record<string, (name: string, params: Record<string, any>) => string>} */

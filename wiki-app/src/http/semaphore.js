@@ -1,7 +1,8 @@
 import createError from '@fastify/error'
 import { retryAfter } from './retry-after.js'
 
-const TooMany = createError('WIKI_TOO_MANY', 'Too many requests of this kind run at the same time. Try again in a moment.', 429)
+const TooMany = createError('WIKI_TOO_MANY',
+  'Too many requests of this kind run at the same time. Try again in a moment.', 429)
 
 const RETRY_AFTER_S = 5
 

@@ -61,7 +61,8 @@ export function headings (markdownIt) {
   rules.contents = (tokens, index) => {
     const { listed } = /** @type {{listed: Heading[]}} */ (/** @type {unknown} */ (tokens[index].meta))
     const open = listed.length > CONTENTS_OPEN_MAX ? '' : ' open=""'
-    return `<nav class="contents" aria-label="Contents"><details${open}><summary>Contents</summary>\n${nestedList(listed)}\n</details></nav>\n`
+    return '<nav class="contents" aria-label="Contents">' +
+      `<details${open}><summary>Contents</summary>\n${nestedList(listed)}\n</details></nav>\n`
   }
 
   /** @param {Heading[]} listed */

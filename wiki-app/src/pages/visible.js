@@ -80,5 +80,6 @@ function describe (text, pattern) {
   if (found === null) return null
   const code = /** @type {number} */ (found[0].codePointAt(0)).toString(16).toUpperCase().padStart(4, '0')
   const characters = [...text.slice(0, found.index)].length + 1
-  return `the character U+${code} at place ${characters}, which is invisible or changes the direction of the text; remove it`
+  return `the character U+${code} at place ${characters}, which is invisible or changes the direction of the text; ` +
+    'remove it'
 }

@@ -13,7 +13,8 @@ test('a newcomer finds the import, chooses a folder and reads the report, withou
   const folder = mkdtempSync(path.join(tmpdir(), 'stevec-docs-'))
   t.after(() => rmSync(folder, { recursive: true }))
   mkdirSync(path.join(folder, 'docs/img'), { recursive: true })
-  writeFileSync(path.join(folder, 'docs/README.md'), '# The bees\n\n[How they fly](How%20they%20fly.md) ![A bee](img/bee.png)')
+  writeFileSync(path.join(folder, 'docs/README.md'),
+    '# The bees\n\n[How they fly](How%20they%20fly.md) ![A bee](img/bee.png)')
   writeFileSync(path.join(folder, 'docs/How they fly.md'), 'High. [Back](README.md)')
   writeFileSync(path.join(folder, 'docs/img/bee.png'), png(20, 20))
 

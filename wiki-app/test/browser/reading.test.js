@@ -92,7 +92,7 @@ async function saveText (page, text) {
   await page.getByText('Saved as revision').waitFor()
 }
 
-test('after a save the address has no query, and a reload or a link shows the new text without the notice', async (t) => {
+test('after a save the address has no query; a reload or a link shows the new text without the notice', async (t) => {
   const { app, page } = await browser.open(t, {}, { CACHE_POLICY: 'ttl' })
   await write(app, 'a', 'old')
   await page.goto('/wiki/a')

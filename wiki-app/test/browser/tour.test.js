@@ -70,7 +70,8 @@ function gardenFolder (t, picture) {
   t.after(() => rmSync(root, { recursive: true, force: true }))
   const folder = path.join(root, 'garden')
   for (const part of ['beds', 'img']) mkdirSync(path.join(folder, part), { recursive: true })
-  writeFileSync(path.join(folder, 'plan.md'), 'The plan of the garden.\n\n![the plan](img/plan.png)\n\nSee [the beds](beds/tomatoes.md#water).\n')
+  writeFileSync(path.join(folder, 'plan.md'),
+    'The plan of the garden.\n\n![the plan](img/plan.png)\n\nSee [the beds](beds/tomatoes.md#water).\n')
   writeFileSync(path.join(folder, 'beds/tomatoes.md'), '## Water\n\nEvery evening. Back to [the plan](../plan.md).\n')
   writeFileSync(path.join(folder, 'img/plan.png'), picture)
   return folder
@@ -96,7 +97,8 @@ test('a newcomer does ten tasks, by what the pages show', async (t) => {
   await ana.link('Write the home page').click()
   await ana.text.fill(HOME)
   await page.getByLabel('Your name').fill('Ana')
-  await gallery.take(page, 'The editor', 'Save stays in view. `[[` offers pages, a picture can be dropped into the text.')
+  await gallery.take(page, 'The editor',
+    'Save stays in view. `[[` offers pages, a picture can be dropped into the text.')
   await ana.save()
   await gallery.take(page, 'The first page', 'Links to pages that are not there yet are red.')
 
@@ -154,7 +156,8 @@ test('a newcomer does ten tasks, by what the pages show', async (t) => {
   // 6. A comparison.
   await bor.history()
   await other.getByRole('combobox', { name: /^Compare revision/ }).selectOption({ index: 2 })
-  await gallery.take(other, 'The history', 'Every revision stays. Any two can be compared, and any can be brought back.')
+  await gallery.take(other, 'The history',
+    'Every revision stays. Any two can be compared, and any can be brought back.')
   await bor.button('Compare').click()
   await other.getByRole('deletion').filter({ hasText: '40 minutes' }).waitFor()
   await other.getByRole('insertion').filter({ hasText: '45 minutes' }).waitFor()

@@ -257,7 +257,8 @@ test('an author’s name is known to the browser afterwards, in all forms', asyn
   await page.getByRole('button', { name: 'Save' }).click()
   await page.getByText('Saved as revision 1').waitFor()
   await write(app, 'a', 'other')
-  const forms = ['/edit/text/b', '/edit/rename/a', '/edit/delete/a', '/edit/revert/a?revision=1', '/files', '/edit/import']
+  const forms = ['/edit/text/b', '/edit/rename/a', '/edit/delete/a', '/edit/revert/a?revision=1', '/files',
+    '/edit/import']
   for (const url of forms) {
     await page.goto(url)
     assert.equal(await page.getByLabel('Your name').inputValue(), 'Ana', url)
