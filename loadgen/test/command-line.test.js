@@ -25,7 +25,7 @@ test('`help COMMAND` is `COMMAND --help`', async () => {
   assert.match(unknown.stderr, /there is no command "rnu"; did you mean "run"\?/)
 })
 
-test('a misspelt command, option or experiment is told, with what may be meant', async () => {
+test('a misspelt command, option or experiment gets an error that names similar ones', async () => {
   for (const [args, message] of /** @type {[string[], string][]} */ ([
     [['stauts'], 'there is no command "stauts"; did you mean "status"?\n(see stevec --help)'],
     [['compre'], 'there is no command "compre"; did you mean "compare"?'],

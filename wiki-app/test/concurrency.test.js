@@ -130,7 +130,7 @@ test('a form that arrives twice is saved once, and no merge is reported', async 
   const other = await submit(app, 'a', { ...fields, tags: 'x, z' })
   assert.equal(other.headers.location, '/wiki/a?saved=3&merged=2', 'other tags are another change')
   const untouched = await submit(app, 'a', { content: 'one\ntwo', tags: 'x', base_revision: '1' })
-  assert.equal(untouched.headers.location, '/wiki/a?saved=3', 'who has changed nothing gets what others made of it')
+  assert.equal(untouched.headers.location, '/wiki/a?saved=3', 'a save without changes leads to the newest revision')
 })
 
 test('tags of two authors that are too many together come back to be chosen from', async (t) => {

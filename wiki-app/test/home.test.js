@@ -119,7 +119,7 @@ test('addresses of before lead to the list of pages, and /wiki to /', async (t) 
   }
 })
 
-test('a red link leads those who may write to an editor, and others to what is known of the name', async (t) => {
+test('a red link leads writers to an editor, and readers to the page about the name', async (t) => {
   const app = await wiki.build(t)
   await save(app, 'a', 'see [[Not & written?]]')
   const { body } = await get(app, '/wiki/a')

@@ -5,7 +5,7 @@ import { post } from './people.js'
 
 const wiki = useWiki()
 
-test('a page is renamed and deleted with forms of their own, and the history tells who and why', async (t) => {
+test('a page is renamed and deleted with forms, and the history shows the author and the reason', async (t) => {
   const app = await wiki.build(t)
   await save(app, 'old', 'text')
   const rename = await get(app, '/edit/rename/old', BROWSER)

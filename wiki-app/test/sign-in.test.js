@@ -57,7 +57,7 @@ test('with an https PUBLIC_URL the cookies are Secure and have the prefix __Secu
   assert.equal(await isSignedIn(app, { cookie: `session=${String(headers['set-cookie']).split(/[=;]/)[1]}` }), false)
 })
 
-test('sign-in leads back to the page with the link, which says who is signed in and where to go on', async (t) => {
+test('sign-in leads back to the page with the link, which shows the signed-in name and the link onward', async (t) => {
   const app = await wiki.build(t, peopleOnly(t))
   const from = (/** @type {string} */ referer) => ({ ...BROWSER, host: 'Wiki.example', referer })
   for (const [referer, to] of [
@@ -78,7 +78,7 @@ test('sign-in leads back to the page with the link, which says who is signed in 
   assert.equal(headers['cache-control'], 'private, no-store')
   assert.match(body, /<a class="primary" href="\/wiki\/a\?x=1&amp;y=2" data-onward>Go on</)
   const visited = await get(app, '/edit/sign-in', { ...from('https://wiki.example/wiki/a'), ...cookie })
-  assert.match(visited.body, /href="\/wiki\/a">Go on</, 'who only looks there stays there')
+  assert.match(visited.body, /href="\/wiki\/a">Go on</, 'the sign-in page itself does not lead on')
 })
 
 test('sign-in redirects only within this wiki, and never to the counter', async (t) => {

@@ -182,7 +182,7 @@ test('a subpage that comes or goes purges the pages whose list changes, and no o
   const app = await wiki.build(t, {}, {
     purge: async (stale) => { purged.push(...(stale.everything ? ['everything'] : stale.urls)) }, timing: ONCE
   })
-  const told = async () => {
+  const purgedUrls = async () => {
     assert.ok(await waitUntil(() => purged.length > 0, WAIT_MAX_MS))
     return new Set(purged.splice(0))
   }
@@ -198,7 +198,7 @@ test('a subpage that comes or goes purges the pages whose list changes, and no o
     [() => rename(app, 'a/b/c', 'a/d'), ['/wiki/a', '/wiki/a/d', '/pages?under=a', '/pages?under=a%2Fb']]
   ])) {
     await change()
-    const urls = await told()
+    const urls = await purgedUrls()
     for (const url of expected) assert.ok(urls.has(url), url)
     assert.equal(urls.has('/wiki/a'), expected.includes('/wiki/a'), expected.join())
   }

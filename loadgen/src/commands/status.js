@@ -14,8 +14,8 @@ export const command = {
 
 Shows the running stacks of this folder, their doors, and whether each door answers. \`wiki\` is the
 stack of \`stevec up\`; \`lab\` is the stack of a run in progress. If the wiki does not run, and
-others have its ports, such as a stack of another user or another folder, it says who, and what to
-do.
+others have its ports, such as a stack of another user or another folder, it names the processes,
+and what to do.
 
   --json    one JSON object; its \`doors\` are those of the first stack, and \`strangers\` the others'
             processes on its ports

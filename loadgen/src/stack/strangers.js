@@ -88,7 +88,7 @@ export const strangerText = ({ user, pid, program }) =>
 
 /**
  * @param {ReturnType<typeof findStrangers>} found  with strangers
- * @returns {Promise<string[]>} lines: who has which ports, and what to do
+ * @returns {Promise<string[]>} lines: the processes on which ports, and what to do
  */
 export async function strangerLines ({ strangers, stacks }) {
   const width = Math.max(...strangers.map(({ name }) => name.length))

@@ -33,7 +33,7 @@ const MEMBERS_MAX = 5_000
 const FIELD_MAX_BYTES = 1_000
 const FIELDS_MAX = 3
 
-/** The first is what the form offers first: who moves in expects to change no other page (docs/decisions/0036). */
+/** The first is the form's default: an import leaves existing pages alone (docs/decisions/0036). */
 const ON_CONFLICT = /** @type {const} */ (['keep', 'replace', 'fail'])
 
 /** @typedef {{author?: string, summary?: string, on_conflict?: string}} Fields */

@@ -43,7 +43,7 @@ export function say (message, bad = false) {
   news.classList.toggle('bad', bad)
 }
 
-/** No longer true: the failure that was told last. */
+/** Removes the last failure's message once it no longer holds. */
 export const unsay = () => { if (news.classList.contains('bad')) say('') }
 
 /** @param {string} markdown @param {number} [from] @param {number} [to]  what it replaces: else the selection */

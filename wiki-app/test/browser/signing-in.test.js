@@ -9,7 +9,7 @@ const browser = useBrowser()
 /** What leads to writing. */
 const WRITING = '[href^="/edit/"]:not([href="/edit/sign-in"]), [action^="/edit/"]:not([action="/edit/sign-out"])'
 
-test('who signs in comes back to the page, and is named on all pages and tabs until signing out', async (t) => {
+test('signing in leads back to the page, and all pages and tabs show the name until signing out', async (t) => {
   const { app, page } = await browser.open(t, {}, peopleOnly(t))
   await save(app, 'a', 'text', bearer('editor'))
   await page.goto('/wiki/a')
@@ -41,7 +41,7 @@ test('a wrong password is an error, not in the box of success, and the name stay
   const alert = page.getByRole('alert')
   assert.match(await alert.innerText(), /do not go together/)
   const border = await alert.evaluate((element) => getComputedStyle(element).borderTopColor)
-  // A status is what a save is told in.
+  // Only a save's message has the role status.
   const [good, bad] = await alert.evaluate((element) => ['status', 'alert'].map((role) => {
     element.role = role
     return getComputedStyle(element).backgroundColor

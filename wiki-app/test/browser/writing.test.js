@@ -269,7 +269,7 @@ test('an author’s name is known to the browser afterwards, in all forms', asyn
   await page.getByRole('button', { name: 'Save' }).click()
   await page.getByText('Saved as revision 1').waitFor()
   await page.goto('/edit/text/b')
-  assert.equal(await page.getByLabel('Your name').inputValue(), '', 'who takes the name away is not asked again')
+  assert.equal(await page.getByLabel('Your name').inputValue(), '', 'a name that was removed is not remembered')
   const other = await visit()
   await other.goto('/edit/text/b')
   assert.equal(await other.getByLabel('Your name').inputValue(), '')
