@@ -10,8 +10,8 @@ test('stale-while-revalidate serves the stale response as UPDATING while one fet
   const edge = await startEdge(t, async (_request, response, count) => {
     if (count > 1) await held
     // The second response stays fresh, however long a busy machine takes to look at it.
-    const ttl_s = count > 1 ? 60 : 1
-    response.setHeader('Cache-Control', `max-age=${ttl_s}, stale-while-revalidate=60`).end(`body ${count}`)
+    const maxAge = count > 1 ? 60 : 1
+    response.setHeader('Cache-Control', `max-age=${maxAge}, stale-while-revalidate=60`).end(`body ${count}`)
   })
   await edge.get('/')
   await passing(1_050)
