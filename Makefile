@@ -27,7 +27,7 @@ test: ## lint, types and all tests; NODE=22 or NODE=24: with that Node
 	@./stevec setup --with chromium
 	@.ci/with-node "$(NODE)" node .ci/test.js
 
-test-slow: ## runs that are interrupted, killed and resumed, a study, a zone, failover, a full disk, set clocks, two browsers
+test-slow: ## runs that are interrupted, killed and resumed, a study, failover, a full disk, two browsers
 	@./stevec setup --with chromium
 	@./stevec setup --with faketime
 	@.ci/with-node "$(NODE)" node .ci/test.js slow

@@ -1,6 +1,5 @@
 import { crc32 } from 'node:zlib'
 import createError from '@fastify/error'
-import yauzl from 'yauzl'
 import { readableSize } from '../readable.js'
 import { PATH_MAX_CHARS, pathRefusal } from './paths.js'
 
@@ -40,6 +39,8 @@ const utf8 = new TextDecoder('utf-8', { fatal: true })
  * @throws {Error} 400 when it is no zip, 413 when it has too many files
  */
 export async function unzip (file, bytes) {
+  // Loaded with the first import: most processes never need it, and all would keep its memory.
+  const { default: yauzl } = await import('yauzl')
   const open = () => yauzl
     .fromFdPromise(file.fd, { autoClose: false, decodeStrings: false, validateEntrySizes: false })
     .catch((error) => { throw new NotAZip(sentence(error)) })
@@ -51,7 +52,7 @@ export async function unzip (file, bytes) {
 }
 
 /**
- * @param {yauzl.ZipFile} zip @param {{bytes: number}} budget  for all files together
+ * @param {import('yauzl').ZipFile} zip @param {{bytes: number}} budget  for all files together
  * @returns {AsyncGenerator<ArchiveFile>}
  */
 async function * entriesOf (zip, budget) {
@@ -83,7 +84,7 @@ function pathOf (raw) {
   }
 }
 
-/** @param {yauzl.Entry} entry */
+/** @param {import('yauzl').Entry} entry */
 function typeRefusal (entry) {
   // Only Unix stores it here: https://pkware.cachefly.net/webdocs/casestudies/APPNOTE.TXT 4.4.15
   const type = (entry.externalFileAttributes >>> 16) & FILE_TYPE
@@ -93,7 +94,10 @@ function typeRefusal (entry) {
   return null
 }
 
-/** @param {yauzl.ZipFile} zip @param {yauzl.Entry} entry @param {number} maxBytes @param {{bytes: number}} budget */
+/**
+ * @param {import('yauzl').ZipFile} zip @param {import('yauzl').Entry} entry
+ * @param {number} maxBytes @param {{bytes: number}} budget
+ */
 async function read (zip, entry, maxBytes, budget) {
   const tooLarge = `It is larger than ${readableSize(maxBytes)}.`
   if (entry.uncompressedSize > maxBytes) throw new Refused(tooLarge)

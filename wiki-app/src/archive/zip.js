@@ -1,6 +1,5 @@
-import yazl from 'yazl'
-
 /** @import {Readable} from 'node:stream' */
+/** @import {ZipFile} from 'yazl' */
 
 /**
  * @typedef {{path: string, modifiedAt: Date, open: () => Readable}} Item
@@ -11,7 +10,9 @@ import yazl from 'yazl'
  * One file at a time is in memory. Equal items give equal bytes.
  * @param {AsyncIterable<ZipItem>} items  no longer read when the reader closes the stream
  */
-export function zipOf (items) {
+export async function zipOf (items) {
+  // Loaded with the first export: most processes never need it, and all would keep its memory.
+  const { default: yazl } = await import('yazl')
   const zip = new yazl.ZipFile()
   const output = /** @type {import('node:stream').PassThrough} */ (zip.outputStream)
   const fail = (/** @type {unknown} */ error) => { output.destroy(/** @type {Error} */ (error)) }
@@ -20,7 +21,7 @@ export function zipOf (items) {
   return output
 }
 
-/** @param {yazl.ZipFile} zip @param {Readable} output @param {AsyncIterable<ZipItem>} items */
+/** @param {ZipFile} zip @param {Readable} output @param {AsyncIterable<ZipItem>} items */
 async function fill (zip, output, items) {
   for await (const item of items) {
     await add(zip, output, item)
@@ -30,7 +31,7 @@ async function fill (zip, output, items) {
 }
 
 /**
- * @param {yazl.ZipFile} zip @param {Readable} output @param {ZipItem} item
+ * @param {ZipFile} zip @param {Readable} output @param {ZipItem} item
  * @returns {Promise<void>} when the file is read, or the output is closed
  */
 function add (zip, output, { path, modifiedAt, isCompressed = false, comment = '', open }) {
