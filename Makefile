@@ -25,11 +25,13 @@ down: ## stop what `make up` started
 
 test: ## lint, types and all tests; NODE=22 or NODE=24: with that Node
 	@./stevec setup --with chromium
+	@./stevec setup --with redis
 	@.ci/with-node "$(NODE)" node .ci/test.js
 
 test-slow: ## runs that are interrupted, killed and resumed, a study, failover, a full disk, two browsers
 	@./stevec setup --with chromium
 	@./stevec setup --with faketime
+	@./stevec setup --with redis
 	@.ci/with-node "$(NODE)" node .ci/test.js slow
 
 verify: setup ## the lab measures what is known, to see that it can be trusted

@@ -56,7 +56,7 @@ test('image tools are used if all are installed; root gets them from apt-get, ot
 test('an unknown value of `setup --with` is refused with the valid ones', () => {
   const { status, stderr } = spawnSync(path.join(ROOT, 'stevec'), ['setup', '--with', 'netscape'], { encoding: 'utf8' })
   assert.equal(status, 2)
-  assert.match(stderr, /--with must be one of chromium, faketime, wrk, image, not "netscape"/)
+  assert.match(stderr, /--with must be one of chromium, faketime, redis, wrk, image, not "netscape"/)
 })
 
 test('set-up runs without npm packages, and says that npm is missing', (t) => {

@@ -53,6 +53,13 @@ export const TOOLS = {
     versionArgs: ['--version'],
     optional: true
   },
+  redis: {
+    variable: 'REDIS_BIN',
+    binary: 'redis-server',
+    minimum: '6.2.0',
+    versionArgs: ['--version'],
+    optional: true
+  },
   wrk: {
     variable: 'WRK_BIN',
     binary: 'wrk',

@@ -73,6 +73,29 @@ export function testTool (name, what, purpose) {
 }
 
 /** @param {Config} config @returns {Step} */
+export function redis (config) {
+  return {
+    ...STEP_DEFAULTS,
+    name: 'redis',
+    purpose: 'what several wikis share, and its tests',
+    how: 'a Debian package, apt-get',
+    present: () => toolText('redis', config),
+    blocked: () => aptBlocked('redis-server, which several wikis share,', ['redis-server'],
+      'name your own in REDIS_BIN'),
+    async install (run) {
+      await aptInstall(run, ['redis-server'])
+      // The package starts a server on port 6379, now and at every boot. Nothing here uses it, and no other was there.
+      spawnSync('service', ['redis-server', 'stop'])
+      spawnSync('update-rc.d', ['redis-server', 'disable'])
+      if (locateTool('redis') === null) {
+        throw new ToolError(`the redis-server that apt-get installed is older than ${TOOLS.redis.minimum}; ` +
+          'name another in REDIS_BIN')
+      }
+    }
+  }
+}
+
+/** @param {Config} config @returns {Step} */
 export function image (config) {
   const packages = Object.keys(IMAGE_PACKAGES)
   const directories = [...config.searchPath.split(path.delimiter), '/usr/sbin', '/sbin']

@@ -1,5 +1,5 @@
 import { readConfig } from '../config.js'
-import { image, nginx, testTool } from './debian-steps.js'
+import { image, nginx, redis, testTool } from './debian-steps.js'
 import { npmPackages, npmTestPackages, python, pythonEnvironment } from './package-steps.js'
 import { k6, links, mongod } from './program-steps.js'
 
@@ -10,6 +10,7 @@ import { k6, links, mongod } from './program-steps.js'
 export const OPTIONAL_STEPS = {
   chromium: testTool('chromium', 'Chromium, in which the wiki is tested,', 'the tests in a browser'),
   faketime: testTool('faketime', 'faketime, which sets clocks of the slow tests,', 'slow tests that set clocks'),
+  redis,
   wrk: testTool('wrk', 'wrk, which makes the load of the benchmarks,', 'the load of the benchmarks'),
   image
 }

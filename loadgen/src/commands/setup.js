@@ -21,6 +21,7 @@ packages into node_modules/, Python packages into .venv/. Does nothing if nothin
 
   --with chromium   also Chromium (or CHROMIUM_BIN), for the tests of the wiki in a browser
   --with faketime   also faketime (or FAKETIME_BIN), for a slow test that sets clocks
+  --with redis      also redis-server (or REDIS_BIN), which several wikis share
   --with wrk        also wrk (or WRK_BIN), the load of \`make bench\`
   --with image      also mmdebstrap, genimage, QEMU and others, to build and boot the board's image
                     (--with installs by apt-get, as root)
