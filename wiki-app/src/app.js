@@ -121,7 +121,7 @@ async function registerRoutes (app, { config, services, counter, fastPath, obser
   const secure = config.PUBLIC_URL?.startsWith('https:') ?? false
   const clientKey = createClientKey(config.TRUSTED_PROXIES)
 
-  await app.register(writeLimit, { perMinute: config.WRITES_PER_MINUTE, clientKey })
+  await app.register(writeLimit, { perMinute: config.WRITES_PER_MINUTE, clientKey, redis: services.redis })
   await app.register(access, { mode: config.ACCESS, users, sessions, secure })
   await app.register(contentParsers, { maxBytes: config.PAGE_MAX_BYTES })
   await app.register(healthRoutes, { database })

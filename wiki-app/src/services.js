@@ -19,6 +19,8 @@ import { defineModels } from './pages/model.js'
 import { createOldRevisions } from './history/old-revisions.js'
 import { createSearch } from './search/search.js'
 import { createPageStore } from './pages/store.js'
+import { parseRedisUrl } from './shared/address.js'
+import { createSharedRedis } from './shared/connection.js'
 import { createAuthorsPool } from './threads/authors.js'
 
 /** @import {Connection} from 'mongoose' */
@@ -68,6 +70,7 @@ export function createServices (config, log, parts) {
     metrics,
     policy,
     purges,
+    redis: redisOf(config, log),
     renderer,
     store,
     history,
@@ -117,6 +120,12 @@ const purgesOf = (config, log, { purge, timing, policy, connection }) => purge &
 const originCacheOf = ({ ORIGIN_CACHE_MIB: mib }, log, { Pages }, connection) => mib === 0
   ? undefined
   : createOriginCache({ connection, collection: Pages.collection.name, maxBytes: mib * MIB, log })
+
+/** @param {Config} config @param {Log} log @returns {import('./shared/connection.js').SharedRedis | undefined} */
+function redisOf ({ REDIS_URL: url }, log) {
+  const address = url === undefined ? null : parseRedisUrl(url)
+  return address === null ? undefined : createSharedRedis({ address, log })
+}
 
 /**
  * They fail at once while the database is away.

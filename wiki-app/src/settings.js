@@ -4,6 +4,7 @@ import { trustOf } from './access/client.js'
 import { ACCESS_MODES } from './access/roles.js'
 import { CACHE_POLICY_NAMES } from './caching/cache-policy.js'
 import { writableName } from './pages/name.js'
+import { parseRedisUrl } from './shared/address.js'
 
 const MIB = 1_048_576
 const YEAR_S = 31_536_000
@@ -46,6 +47,13 @@ export const SETTINGS = {
     does: 'the database, a replica set if only of one node',
     secret: true
   }),
+  REDIS_URL: optional(text((uri) => parseRedisUrl(uri) !== null, {
+    allowed: 'redis[s]://[[user]:password@]host[:port][/database] or ' +
+      'redis[s]-sentinel://[[user]:password@]host[:port][,…][/database]#master',
+    shown: 'no Redis',
+    does: 'where several wikis count writes and failed sign-ins together, see below',
+    secret: true
+  })),
   CACHE_POLICY: choice(CACHE_POLICY_NAMES, {
     default: 'ttl',
     does: `how caches may store pages, see below: ${listed(CACHE_POLICY_NAMES)}`

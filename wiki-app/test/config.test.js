@@ -71,6 +71,17 @@ for (const [name, value] of [
   })
 }
 
+test('an invalid REDIS_URL is refused without showing a password', () => {
+  for (const url of ['', 'localhost', 'redis://:hunter2@a,b', 'redis-sentinel://:hunter2@a']) {
+    assert.throws(() => readConfig({ REDIS_URL: url }), (error) => {
+      assert.ok(error instanceof ConfigError)
+      assert.match(error.message, /^REDIS_URL=\(not shown, it may hold a password\) is not allowed: it must be redis/)
+      assert.ok(!error.message.includes('hunter2'))
+      return true
+    })
+  }
+})
+
 test('ACCESS=users and USERS_FILE require each other; one alone is refused in one line', () => {
   assert.throws(() => readConfig({ ACCESS: 'users' }), {
     message: /^ACCESS=users is not allowed without USERS_FILE: [^\n]+$/

@@ -3,6 +3,7 @@ import { COUNTER_NAME } from '../counter.js'
 import { retryAfter } from '../http/retry-after.js'
 import { viewUrl } from '../pages/name.js'
 import { readableDuration } from '../readable.js'
+import { named } from '../shared/limit-store.js'
 import { HTML, renderFor, wantsHtml } from '../views.js'
 import { cookieIn, personIn, SIGN_IN_URL, sessionCookie } from './access.js'
 import { createDevices } from './devices.js'
@@ -172,10 +173,12 @@ function createCheck (app, users, { deviceOf, guesserOf }) {
 
 /** @param {import('fastify').FastifyInstance} app @param {Keys} keys */
 function createGuessLimits (app, { deviceOf, guesserOf }) {
-  const failuresOfGuesser = app.createRateLimit({ max: FAILURES_MAX, timeWindow: WINDOW_MS, keyGenerator: guesserOf })
-  const failuresWithName = app.createRateLimit({
+  const failuresOfGuesser = app.createRateLimit(named('guesser', {
+    max: FAILURES_MAX, timeWindow: WINDOW_MS, keyGenerator: guesserOf
+  }))
+  const failuresWithName = app.createRateLimit(named('name', {
     max: FAILURES_PER_NAME_MAX, timeWindow: WINDOW_MS, keyGenerator: (request) => userKey(nameIn(request))
-  })
+  }))
 
   /** @param {FastifyRequest} request */
   async function refuseGuessing (request) {

@@ -4,9 +4,11 @@ import fp from 'fastify-plugin'
 import { counted, readableDuration } from '../readable.js'
 import { retryAfter } from '../http/retry-after.js'
 import { isUnsafe } from '../http/same-origin.js'
+import { createLimitStore, named } from '../shared/limit-store.js'
 import { personIn } from './access.js'
 
 /** @import {FastifyPluginAsync, FastifyRequest} from 'fastify' */
+/** @import {SharedRedis} from '../shared/connection.js' */
 
 const MINUTE_MS = 60_000
 /** The editor sends many while an author types. */
@@ -28,22 +30,26 @@ const TooManyWrites = createError(
  * @typedef {{pages: number, retryAfterS: number}} Refusal  pages that an import may write at once
  */
 
-/** Reads are not limited: caches answer most of them. */
+/**
+ * Reads are not limited: caches answer most of them. With `redis`, all wikis that use it count together.
+ * @typedef {{perMinute: number, clientKey: (request: FastifyRequest) => string, redis?: SharedRedis}} Options
+ */
 export const writeLimit = fp(
-  /** @type {FastifyPluginAsync<{perMinute: number, clientKey: (request: FastifyRequest) => string}>} */
-  async function writeLimit (app, { perMinute, clientKey }) {
+  /** @type {FastifyPluginAsync<Options>} */
+  async function writeLimit (app, { perMinute, clientKey, redis }) {
     // Sign-in has its own counters in this plugin.
     await app.register(rateLimit, {
       global: false,
       max: perMinute,
       timeWindow: MINUTE_MS,
       keyGenerator: clientKey,
-      cache: CLIENTS_MAX
+      cache: CLIENTS_MAX,
+      ...redis && { store: createLimitStore({ redis, name: 'write', keysMax: CLIENTS_MAX }) }
     })
     const pages = IMPORT_MINUTES * perMinute
-    const countPage = app.createRateLimit({
+    const countPage = app.createRateLimit(named('import', {
       max: pages, timeWindow: IMPORT_MINUTES * MINUTE_MS, keyGenerator: (request) => `import ${clientKey(request)}`
-    })
+    }))
     /** @type {TakeImport} */
     const takeImport = async (request) => {
       if (perMinute === 0 || personIn(request)?.role === 'admin') return null
@@ -53,10 +59,10 @@ export const writeLimit = fp(
     app.decorate('takeImport', takeImport)
     if (perMinute === 0) return
     const countWrite = app.createRateLimit()
-    const countPreview = app.createRateLimit({
+    const countPreview = app.createRateLimit(named('preview', {
       max: PREVIEWS_PER_WRITE * perMinute,
       keyGenerator: (request) => `preview ${clientKey(request)}`
-    })
+    }))
 
     app.addHook('onRequest', (request, _reply, done) => {
       if (!isUnsafe(request.method)) return done()

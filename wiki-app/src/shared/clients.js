@@ -1,0 +1,47 @@
+import { createClient, createSentinel } from '@redis/client'
+
+/** @import {RedisAddress} from './address.js' */
+
+const CONNECT_MAX_MS = 2_000
+
+/**
+ * What a caller may use of either client.
+ * @typedef {Pick<import('@redis/client').RedisClientType, 'eval' | 'evalRo' | 'get' | 'set' | 'del' | 'ping'>} Commands
+ * @typedef {{commands: Commands, open: () => Promise<unknown>, destroy: () => void}} Client
+ */
+
+/**
+ * A client that never reconnects by itself: connection.js decides when.
+ * @param {RedisAddress} address @param {(error?: Error) => void} onEnd  may be called several times
+ * @returns {Client}
+ */
+export function createRedisClient (address, onEnd) {
+  const { username, password, database, tls, name, nodes } = address
+  /** @type {any} */
+  const socket = { reconnectStrategy: false, connectTimeout: CONNECT_MAX_MS, ...tls && { tls: true } }
+  const login = { username, password, database, disableOfflineQueue: true }
+  if (name === null) {
+    const client = createClient({ ...login, socket: { ...socket, ...nodes[0] } })
+    client.on('error', onEnd).on('end', () => onEnd())
+    return {
+      commands: /** @type {Commands} */ (/** @type {unknown} */ (client)),
+      open: () => client.connect(),
+      destroy: () => { if (client.isOpen) client.destroy() }
+    }
+  }
+  const client = createSentinel({
+    name,
+    sentinelRootNodes: nodes,
+    nodeClientOptions: { ...login, socket },
+    sentinelClientOptions: { socket },
+    // The first failure is the caller's; the default tries for 16 s.
+    maxCommandRediscovers: 0
+  })
+  // Of a lost master the next command says so.
+  client.on('error', onEnd).on('client-error', () => {})
+  return {
+    commands: /** @type {Commands} */ (/** @type {unknown} */ (client)),
+    open: () => client.connect(),
+    destroy: () => { client.destroy().catch(() => {}) }
+  }
+}
