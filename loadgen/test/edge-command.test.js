@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
+import https from 'node:https'
 import path from 'node:path'
 import { test } from 'node:test'
 import { request } from '@stevec/harness/request'
 import { freePorts } from '@stevec/harness/ports'
 import { waitUntil } from '@stevec/harness/processes'
+import { certificateFor, noOpenssl } from '@stevec/nginx/test/certificate'
 import { createSandbox } from './helper.js'
 
 test('stevec edge caches and purges pages of any application until SIGINT stops it', async (t) => {
@@ -44,6 +47,31 @@ test('stevec edge caches and purges pages of any application until SIGINT stops 
   child.kill('SIGINT')
   assert.equal((await done).exitCode, 0)
   assert.ok(await waitUntil(() => sandbox.processes().length === 0, 60_000), JSON.stringify(sandbox.processes()))
+})
+
+test('stevec edge serves https with the user\'s certificate', { skip: noOpenssl }, async (t) => {
+  const sandbox = await createSandbox()
+  const [originPort, port] = await freePorts(2)
+  const origin = createServer((incoming, response) =>
+    response.end(`${incoming.headers['x-forwarded-proto']} ${incoming.headers.host}`))
+  await new Promise((resolve) => origin.listen(originPort, '127.0.0.1', () => resolve(undefined)))
+  const { certificate, key, options } = certificateFor(t, 'localhost')
+  const { child, output, done } = sandbox.start([
+    'edge', '--origin', `http://localhost:${originPort}`, '--listen', String(port), '--tls-cert', certificate,
+    '--tls-key', key, '--cache', path.join(sandbox.directory, 'cache'), '--json'
+  ])
+  t.after(async () => {
+    child.kill('SIGTERM')
+    await done
+    origin.close()
+    origin.closeAllConnections()
+    sandbox.remove()
+  })
+  assert.ok(await waitUntil(() => output.stdout.includes('\n'), 60_000), output.stderr)
+  assert.equal(JSON.parse(output.stdout).url, `https://127.0.0.1:${port}`)
+  const request = https.get({ host: '127.0.0.1', servername: 'localhost', port, ca: options.cert, agent: false })
+  const [response] = await once(request, 'response')
+  assert.equal((await response.setEncoding('utf8').toArray()).join(''), `https 127.0.0.1:${port}`)
 })
 
 test('stevec edge refuses the folder of a running edge, and takes over the folder of a killed one', async (t) => {
@@ -119,6 +147,9 @@ test('stevec edge refuses wrong options with the reason', async () => {
     [['--origin', 'https://127.0.0.1:1'], /needs the host name of its certificate/],
     [['--origin', 'http://127.0.0.1:1', '--origin-ca', 'ca.pem'], /for an https origin/],
     [['--origin', 'https://localhost:1', '--origin-ca', 'nowhere.pem'], /there is no file nowhere\.pem/],
+    [['--origin', 'http://127.0.0.1:1', '--tls-cert', 'package.json'], /--tls-cert and --tls-key belong together/],
+    [['--origin', 'http://127.0.0.1:1', '--tls-cert', 'a.pem', '--tls-key', 'b.pem'], /there is no file a\.pem/],
+    [['--origin', 'http://127.0.0.1:1', '--no-http2'], /add --tls-cert and --tls-key/],
     [['--origin', 'http://nowhere.invalid'], /nowhere\.invalid cannot be resolved/],
     [['--origin', 'http://127.0.0.1:1', '--profile', 'squid'], /--profile is cloudflare or rfc9111/],
     [['--origin', 'http://127.0.0.1:1', '--listen', 'nowhere'], /--listen is an IP address and a port/],

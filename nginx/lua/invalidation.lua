@@ -10,7 +10,7 @@ local SAFE = { GET = true, HEAD = true, OPTIONS = true, TRACE = true }
 local function address_of(target, request)
   local authority, rest = string.match(target, "^[hH][tT][tT][pP][sS]?://([^/?#]*)([^#]*)")
   if authority then
-    authority = string.gsub(string.lower(authority), ":80$", "")
+    authority = string.gsub(string.lower(authority), settings.default_port, "")
     return authority == request.host and request.host .. (rest == "" and "/" or rest) or nil
   end
   if string.find(target, "^/[^/]") or target == "/" then return request.host .. string.match(target, "^[^#]*") end

@@ -64,7 +64,7 @@ function _M.host(var)
   if not known then
     local lower = string.lower(said)
     -- The text after the last colon is a port, except inside the brackets of an IPv6 address: RFC 3986 §3.2.2.
-    known = { key = string.gsub(lower, ":80$", ""), name = (string.gsub(lower, ":%d*$", "")) }
+    known = { key = string.gsub(lower, settings.default_port, ""), name = (string.gsub(lower, ":%d*$", "")) }
     if hosts_count >= HOSTS_MAX then hosts, hosts_count = {}, 0 end
     hosts[said], hosts_count = known, hosts_count + 1
   end
@@ -94,7 +94,7 @@ local function any_host(var)
   local address = string.find(var.server_addr, ":", 1, true) and "[" .. var.server_addr .. "]" or var.server_addr
   local said = string.lower(authority or address .. ":" .. var.server_port)
   local name = string.gsub(said, ":%d+$", "")
-  return (string.gsub(said, ":80$", "")), name
+  return (string.gsub(said, settings.default_port, "")), name
 end
 
 -- The key of an address with the keyed headers in `all`.

@@ -5,6 +5,8 @@ local _M = {}
 -- may share a fetch with others (`collapsing`) and for one that may not (`alone`).
 function _M.set(values)
   for name, value in pairs(values) do _M[name] = value end
+  -- A pattern: clients leave the default port of the scheme out of Host, RFC 9110 §7.2.
+  _M.default_port = values.tls and ":443$" or ":80$"
   local cloudflare = values.profile == "cloudflare"
   _M.collapsing = { cloudflare = cloudflare, collapse = values.collapse }
   _M.alone = { cloudflare = cloudflare, collapse = false }

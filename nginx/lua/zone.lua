@@ -50,7 +50,7 @@ local function addresses_of(item)
   if type(url) ~= "string" then return nil end
   local authority, rest = url:match("^[hH][tT][tT][pP][sS]?://([^/?#]+)([^#]*)")
   if not authority then return nil end
-  authority = authority:lower():gsub(":80$", "")
+  authority = authority:lower():gsub(settings.default_port, "")
   if rest == "" or rest:sub(1, 1) == "?" then rest = "/" .. rest end
   local addresses = { authority .. rest }
   if not authority:find(":%d+$") then
@@ -59,13 +59,13 @@ local function addresses_of(item)
   return addresses
 end
 
--- As in stored entries: answer.lua trims tags, request.lua drops port 80 from hosts, nginx drops the last dot.
+-- As in stored entries: answer.lua trims tags, request.lua drops the default port from hosts, nginx drops the last dot.
 local function trimmed(text)
   return string.match(text, "^%s*(.-)%s*$")
 end
 
 local function host_of(text)
-  return (trimmed(text):lower():gsub(":80$", ""):gsub("%.$", ""))
+  return (trimmed(text):lower():gsub(settings.default_port, ""):gsub("%.$", ""))
 end
 
 local ACTIONS = {

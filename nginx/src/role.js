@@ -1,14 +1,15 @@
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import {
-  existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync
-} from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { Eta } from 'eta'
+import { emptyCache, refuseForeign, refuseInUse } from './folder.js'
 import { keyedHeaders, SPECIAL, unusualVariable } from './request-headers.js'
+
+export { findNginx } from './folder.js'
 
 const SOURCES = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '..')
 const eta = new Eta({ views: path.join(SOURCES, 'templates'), autoEscape: false, autoTrim: [false, 'nl'] })
@@ -20,12 +21,16 @@ const CERTIFICATES = ['/etc/ssl/certs/ca-certificates.crt', '/etc/pki/tls/certs/
 /** Characters that would end a quoted string in nginx's configuration or start a variable. */
 const UNQUOTABLE = /["$\\\n\r]/
 
-/** Part of the first line of each configuration, see templates/main.eta. */
-const RENDERED = 'Rendered from nginx/templates'
-/** Marks a folder as a cache of the edge; backup programs skip such a folder. */
-const TAG_FILE = 'CACHEDIR.TAG'
-const TAG_START = 'Signature: 8a477f597d28d172789f06886806bc55\n# The cache of an edge of stevec.\n'
-const TAG = `${TAG_START}# Each start of the edge empties this folder.\n# See https://bford.info/cachedir/\n`
+/** Stand for the files of a certificate where only the configuration counts. */
+const NO_FILES = Object.freeze({ certificate: 'certificate.pem', key: 'key.pem' })
+
+/**
+ * TLS 1.2 and 1.3 for a role's clients, instead of plain HTTP. nginx reads the files as it starts and at SIGHUP.
+ * @typedef {object} Tls
+ * @property {string} certificate  PEM file: the host's certificate, then the intermediate ones
+ * @property {string} key  PEM file, readable by the user that starts nginx
+ * @property {boolean} [http2]  whether clients may choose HTTP/2 (by ALPN, RFC 7301); default true
+ */
 
 /**
  * The parameters of a role besides its folder; ports are on 127.0.0.1.
@@ -34,6 +39,7 @@ const TAG = `${TAG_START}# Each start of the edge empties this folder.\n# See ht
  * @property {number} port
  * @property {number | number[]} wikiPort  a list: several wikis that share one database
  * @property {string} [listenAddress]  default 127.0.0.1
+ * @property {Tls} [tls]  default: plain HTTP
  * @property {number} [requestsAtOnceMax]  in flight at each wiki; nginx answers any further request with 503, at a
  *   fraction of what a 503 of the wiki would cost; default: no limit
  */
@@ -73,6 +79,7 @@ const TAG = `${TAG_START}# Each start of the edge empties this folder.\n# See ht
  * @property {'free'} [plan]
  * @property {string} [cacheDirectory]
  * @property {number} [maxSizeBytes]
+ * @property {Tls} [tls]  at the port for clients; default: plain HTTP
  */
 
 /**
@@ -94,6 +101,7 @@ const TAG = `${TAG_START}# Each start of the edge empties this folder.\n# See ht
  * @property {string} sourceHost
  * @property {number} controlPort
  * @property {string} controlToken
+ * @property {Tls} [tls]  default: plain HTTP
  */
 
 /**
@@ -130,72 +138,6 @@ export async function prepareRole (role, { directory, binary, modulesDirectory }
 }
 
 /**
- * Finds the nginx that uses a role's folder.
- * @param {string} directory
- * @returns {number | null} its process id; null when none runs
- */
-export function findNginx (directory) {
-  try {
-    const pid = Number(readFileSync(path.join(directory, 'nginx.pid'), 'utf8'))
-    // nginx's process title precedes its arguments, separated by spaces.
-    const line = readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ')
-    const used = / -p (.+?) -c /.exec(line)?.[1]
-    return used !== undefined && realpathSync(used) === realpathSync(directory) ? pid : null
-  } catch {
-    return null
-  }
-}
-
-/** @param {string} configuration  file */
-function refuseForeign (configuration) {
-  if (!existsSync(configuration) || readFileSync(configuration, 'utf8').includes(RENDERED)) return
-  throw new Error(`${configuration} is not one of stevec's, and was left as it is; choose another folder`)
-}
-
-/** @param {string} directory */
-function refuseInUse (directory) {
-  const pid = findNginx(directory)
-  if (pid === null) return
-  throw new Error(`an nginx (process ${pid}) already uses the folder ${directory}: stop it (kill ${pid}), ` +
-    'or choose another folder')
-}
-
-/**
- * Empties the cache folder: what an earlier process stored is useless without its index.
- * @param {string} cache
- */
-function emptyCache (cache) {
-  const found = findForeign(cache)
-  if (found !== null) {
-    throw new Error(`the edge empties ${cache} at each start, but ${found}; nothing was deleted. ` +
-      'Move it away, or choose another folder')
-  }
-  rmSync(cache, { recursive: true, force: true })
-  mkdirSync(cache, { recursive: true, mode: 0o700 })
-  writeFileSync(path.join(cache, TAG_FILE), TAG)
-}
-
-/**
- * @param {string} cache
- * @returns {string | null} the reason why an edge must not empty the folder; null when it may
- */
-function findForeign (cache) {
-  const stat = lstatSync(cache, { throwIfNoEntry: false })
-  if (stat === undefined) return null
-  if (stat.isSymbolicLink()) return 'it is a symbolic link'
-  if (!stat.isDirectory()) return 'it is not a folder'
-  const entries = readdirSync(cache, { withFileTypes: true })
-  const tag = entries.some((entry) => entry.name === TAG_FILE && entry.isFile())
-    ? readFileSync(path.join(cache, TAG_FILE), 'utf8')
-    : null
-  if (tag?.startsWith(TAG_START)) return null
-  // Earlier versions of the edge wrote no tag; a tag is empty when the edge was killed while it wrote it.
-  const isOwn = (/** @type {string} */ name) => /^\d+$/.test(name) || (name === TAG_FILE && tag === '')
-  const foreign = entries.find((entry) => !entry.isFile() || !isOwn(entry.name))
-  return foreign === undefined ? null : `an edge did not make it: there is "${foreign.name}" in it`
-}
-
-/**
  * @param {OriginRole | EdgeRole | LoneEdgeRole | LocalRole} role
  * @param {{directory: string, modulesDirectory: string, sources?: string, user?: string}} where
  *   for another machine, sources: its folder nginx/; user: of its workers, empty for the user that starts nginx
@@ -211,7 +153,8 @@ export function render (
     directory,
     modulesDirectory,
     sources,
-    ...(role.role === 'edge' ? [cacheDirectoryOf(role, directory)] : [])
+    ...(role.role === 'edge' ? [cacheDirectoryOf(role, directory)] : []),
+    ...(role.tls ? [role.tls.certificate, role.tls.key] : [])
   ]
   for (const value of paths) {
     if (UNQUOTABLE.test(value)) {
@@ -220,11 +163,18 @@ export function render (
   }
   return eta.render(`./${role.role}`, {
     ...(role.role === 'edge' ? edgeView(role, directory) : role.role === 'origin' ? originView(role) : role),
+    tls: tlsView(role.tls),
     directory,
     sources,
     user,
     modules: cached ? ['ndk_http_module', 'ngx_http_lua_module'].map((name) => `${modulesDirectory}/${name}.so`) : []
   })
+}
+
+/** @param {Tls} [tls] */
+function tlsView ({ certificate, key, http2 = true } = { certificate: '', key: '' }) {
+  // nginx 1.25.1 moved http2 to a directive of its own, and still takes the parameter.
+  return { certificate, key, parameters: certificate === '' ? '' : http2 ? ' ssl http2' : ' ssl' }
 }
 
 /** @param {OriginRole} role */
@@ -285,7 +235,9 @@ function edgeView (role, directory) {
 function hashOf (role, modulesDirectory) {
   const neutral = Object.fromEntries(Object.entries(role).map(([key, value]) => [
     key,
-    /Port$|^port$/.test(key) ? 0 : key === 'controlToken' ? '' : value
+    /Port$|^port$/.test(key)
+      ? 0
+      : key === 'controlToken' ? '' : key === 'tls' && value ? { ...value, ...NO_FILES } : value
   ]))
   const hash = createHash('sha256').update(
     render(/** @type {any} */ (neutral), { directory: '.', modulesDirectory }).replaceAll(SOURCES, '')

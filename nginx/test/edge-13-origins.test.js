@@ -1,27 +1,9 @@
 import assert from 'node:assert/strict'
-import { execFileSync, spawnSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import http from 'node:http'
 import https from 'node:https'
-import { tmpdir } from 'node:os'
-import path from 'node:path'
 import { test } from 'node:test'
+import { certificateFor, noOpenssl } from './certificate.js'
 import { startEdge } from './edge-helper.js'
-
-const noOpenssl = spawnSync('openssl', ['version']).status !== 0 &&
-  'openssl, which creates the certificates, is not installed'
-
-/** Creates a self-signed certificate. @param {import('node:test').TestContext} t @param {string} name  of a host */
-function certificateFor (t, name) {
-  const directory = mkdtempSync(path.join(tmpdir(), 'stevec-certificate-'))
-  t.after(() => rmSync(directory, { recursive: true }))
-  const [key, certificate] = ['key.pem', 'certificate.pem'].map((file) => path.join(directory, file))
-  execFileSync('openssl', [
-    'req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2',
-    '-subj', `/CN=${name}`, '-addext', `subjectAltName=DNS:${name}`, '-keyout', key, '-out', certificate
-  ], { stdio: 'ignore' })
-  return { file: certificate, options: { key: readFileSync(key), cert: readFileSync(certificate) } }
-}
 
 /** @type {http.RequestListener} */
 const answer = (request, response) => {
@@ -40,7 +22,7 @@ test('the edge connects to an https origin over TLS with SNI, for reads and writ
     SNICallback: (name, done) => { names.add(name); done(null) }
   }, answer)
   const edge = await startEdge(t, server, {
-    origin: { tls: true, host: 'origin.test', certificates: certificate.file }
+    origin: { tls: true, host: 'origin.test', certificates: certificate.certificate }
   })
   assert.deepEqual([(await edge.get('/')).body, (await edge.get('/')).cache], [`GET ${edge.host}`, 'HIT'])
   assert.equal((await edge.get('/', {}, 'POST', 'x')).body, `POST ${edge.host}`)
@@ -53,8 +35,8 @@ test('the client gets a 502 if the origin\'s certificate is for another name or 
   const certificate = certificateFor(t, 'origin.test')
   const other = certificateFor(t, 'origin.test')
   for (const origin of [
-    { host: 'other.test', certificates: certificate.file },
-    { host: 'origin.test', certificates: other.file }
+    { host: 'other.test', certificates: certificate.certificate },
+    { host: 'origin.test', certificates: other.certificate }
   ]) {
     const edge = await startEdge(
       t,

@@ -16,9 +16,10 @@ export const WAIT_MAX_MS = 60_000
  * Starts a role on a real nginx in front of a scripted origin.
  * @param {'origin' | 'edge' | 'local'} role
  * @param {http.RequestListener} origin
- * @param {{requestsAtOnceMax?: number, others?: number[]}} [options]  of the role origin; others: ports of more wikis
+ * @param {{requestsAtOnceMax?: number, others?: number[], tls?: import('@stevec/nginx').Tls}} [options]
+ *   requestsAtOnceMax and others, the ports of more wikis: of the role origin
  */
-export async function startRole (role, origin, { requestsAtOnceMax, others = [] } = {}) {
+export async function startRole (role, origin, { requestsAtOnceMax, others = [], tls } = {}) {
   const directory = mkdtempSync(path.join(tmpdir(), `stevec-nginx-${role}-`))
   const [port, originPort, controlPort] = await freePorts(3)
   /** @type {http.IncomingMessage[]} */
@@ -29,13 +30,14 @@ export async function startRole (role, origin, { requestsAtOnceMax, others = [] 
   })
   await new Promise((resolve) => server.listen(originPort, '127.0.0.1', () => resolve(undefined)))
 
-  const common = { port, controlPort, controlToken: TOKEN }
+  const common = { port, controlPort, controlToken: TOKEN, tls }
   const parameters = {
     origin: /** @type {const} */ ({
       role: 'origin',
       port,
       wikiPort: /** @type {number[]} */ ([originPort, ...others]),
-      requestsAtOnceMax
+      requestsAtOnceMax,
+      tls
     }),
     edge: /** @type {const} */ ({
       ...common,
@@ -64,6 +66,7 @@ export async function startRole (role, origin, { requestsAtOnceMax, others = [] 
   })
   const logFile = path.join(directory, 'access.log')
   const url = (/** @type {string} */ host) => `http://${host}:${port}`
+  // A plain request to a door with TLS gets a 400.
   await waitUntil(() => request(`${url('nobody.localhost')}/`).then(() => true, () => false), WAIT_MAX_MS)
   arrived.length = 0
 

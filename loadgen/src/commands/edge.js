@@ -32,6 +32,10 @@ follows the HTTP caching standard. Runs until Ctrl-C. Stored responses are lost 
                        resolved once and tried in turn
   --origin-ca FILE     certificates (PEM) to trust for an https origin, instead of the system's
   --listen HOST:PORT   default 127.0.0.1:8080
+  --tls-cert FILE      https for clients, with HTTP/2: the certificate and the intermediate ones (PEM),
+                       such as an ACME client's fullchain.pem
+  --tls-key FILE       its private key (PEM)
+  --no-http2           HTTP/1.1 only
   --profile NAME       cloudflare (default) or rfc9111
   --cache DIR          folder of one running edge, with stored responses (answers/), logs and
                        control.json; default .stevec/edge-PORT
@@ -45,7 +49,9 @@ control.json in the folder of --cache.
 
 One worker process serves all requests, so that simultaneous requests for one URL share a fetch
 (docs/edge-speed.md). Each start empties DIR/answers; a folder of that name that no edge has made
-(see its CACHEDIR.TAG) is an error.
+(see its CACHEDIR.TAG) is an error. After kill -HUP $(cat DIR/nginx.pid) it uses a renewed
+certificate, and the cache stays.
+
 Exit code: 0 stopped by Ctrl-C, 2 wrong usage, 3 nginx did not start or ended, 130 stopped by
 Ctrl-C before it was ready.
 
@@ -54,6 +60,8 @@ Examples:
   stevec edge --origin https://example.org --listen 127.0.0.1:9000 --profile rfc9111
   stevec edge --origin https://staging.internal:8443 --origin-ca staging-ca.pem --max-size 200m
   stevec edge --origin 'http://[::1]:3000'
+  stevec edge --origin http://127.0.0.1:3000 --listen 0.0.0.0:443 \\
+    --tls-cert fullchain.pem --tls-key privkey.pem
   curl -X POST -H "Authorization: Bearer $TOKEN" --data '{"purge_everything":true}' \\
     $CONTROL/client/v4/zones/any/purge_cache`,
   options: {
@@ -63,6 +71,9 @@ Examples:
     profile: { type: 'string' },
     cache: { type: 'string' },
     'max-size': { type: 'string' },
+    'tls-cert': { type: 'string' },
+    'tls-key': { type: 'string' },
+    'no-http2': { type: 'boolean' },
     plan: { type: 'string' },
     'control-port': { type: 'string' },
     json: { type: 'boolean' }
@@ -78,6 +89,7 @@ Examples:
       throw new UsageError(`--plan can only be free, not "${values.plan}"`)
     }
     const maxSizeBytes = values['max-size'] === undefined ? undefined : parseSize(values['max-size'])
+    const tls = parseTls(values['tls-cert'], values['tls-key'], values['no-http2'] ?? false)
     const requestedControlPort = integerOption(values['control-port'], '--control-port', { least: 1, most: 65535 })
     if (values.origin === undefined) {
       throw new UsageError('--origin is missing: the address of the application, such as http://127.0.0.1:3000')
@@ -87,7 +99,7 @@ Examples:
     const signal = interruptSignal()
 
     const directory = path.resolve(values.cache ?? path.join(readConfig().stateDirectory, `edge-${port}`))
-    const options = { port, listenAddress: host, origin, profile, plan: values.plan, maxSizeBytes }
+    const options = { port, listenAddress: host, origin, profile, plan: values.plan, maxSizeBytes, tls }
     const release = await takeFolder(directory, signal)
     try {
       const controlPort = requestedControlPort ?? (await freePorts(1, [port]))[0]
@@ -96,7 +108,7 @@ Examples:
         { role: 'edge', controlPort, controlToken: control.token, ...options },
         { directory, binary: nginx.path, modulesDirectory: nginxModulesDirectory(nginx.path) ?? '' }
       )
-      const url = `http://${host.includes(':') ? `[${host}]` : host}:${port}`
+      const url = `${tls ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}`
       return await serve(prepared, { directory, url, controlPort, signal }, () => {
         const addresses = JSON.stringify({ url, profile, control }, null, 2)
         writeFileSync(path.join(directory, 'control.json'), `${addresses}\n`, { mode: 0o600 })
@@ -186,6 +198,27 @@ function parseSize (text) {
     throw new UsageError(`--max-size is a number of bytes with k, m or g, at least 1m, not "${text}"`)
   }
   return bytes
+}
+
+/**
+ * @param {string | undefined} certificate  file
+ * @param {string | undefined} key  file
+ * @param {boolean} withoutHttp2
+ * @returns {import('@stevec/nginx').Tls | undefined}
+ * @throws {UsageError}
+ */
+function parseTls (certificate, key, withoutHttp2) {
+  if (certificate === undefined && key === undefined) {
+    if (withoutHttp2) throw new UsageError('--no-http2 is for clients by https: add --tls-cert and --tls-key')
+    return undefined
+  }
+  if (certificate === undefined || key === undefined) {
+    throw new UsageError('--tls-cert and --tls-key belong together: add the missing one')
+  }
+  for (const [option, file] of [['--tls-cert', certificate], ['--tls-key', key]]) {
+    if (!existsSync(file)) throw new UsageError(`${option}: there is no file ${file}`)
+  }
+  return { certificate: path.resolve(certificate), key: path.resolve(key), http2: !withoutHttp2 }
 }
 
 /**
