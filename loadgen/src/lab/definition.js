@@ -39,6 +39,7 @@ export class DefinitionError extends Error {}
  * @property {import('../stack/cache.js').CacheName} cache
  * @property {boolean} collapsing
  * @property {number} origin_cache_mib
+ * @property {import('../stack/shared.js').Shared} shared
  * @property {number} origin_delay_ms
  * @property {import('./fault.js').Fault | null} fault
  * @property {number} duration_max_s
@@ -76,6 +77,7 @@ export const DEFAULT_SETTINGS = Object.freeze({
   cache: 'edge',
   collapsing: true,
   origin_cache_mib: 0,
+  shared: 'none',
   origin_delay_ms: 0,
   fault: null,
   duration_max_s: 600,

@@ -13,7 +13,7 @@ import { cachingFor, OPEN_TO_TRIALS } from './wiki-settings.js'
  * @typedef {object} Running
  * @property {StackState} state
  * @property {Record<string, string>} caching  settings of its wiki
- * @property {ReturnType<typeof cacheOf>} cache  at the door `cached`
+ * @property {ReturnType<typeof cacheOf>} cache  at the door `cached`, and what the wikis share
  * @property {number | null} engagedDelayMs  the origin's delay while the profile is in force, else null
  */
 
@@ -22,17 +22,21 @@ import { cachingFor, OPEN_TO_TRIALS } from './wiki-settings.js'
  * @typedef {'nothing' | 'wiki' | 'stack'} Started
  */
 
-/** @param {Settings} settings */
-const cacheOf = ({ cache, collapsing }) => ({ cache, collapsing })
+/**
+ * What only another stack can change.
+ * @param {Settings} settings
+ */
+const cacheOf = ({ cache, collapsing, shared }) => ({ cache, collapsing, shared })
 
 /**
  * @param {Record<string, string>} caching
  * @param {ReturnType<typeof cacheOf>} cache
  */
-const stackOptions = (caching, { cache, collapsing }) => ({
+const stackOptions = (caching, { cache, collapsing, shared }) => ({
   wikiEnvironment: { ...caching, ...OPEN_TO_TRIALS },
   edgeOptions: { collapse: collapsing },
-  cache
+  cache,
+  shared
 })
 
 /**

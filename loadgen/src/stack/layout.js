@@ -4,12 +4,12 @@ import { makeCacheDirectory } from './cache.js'
 import { doorsOf, HOSTS } from './doors.js'
 
 /**
- * Ports that no client uses: those of the caches, of the origin's nginx and of the links between them.
+ * Ports that no client uses: those of the caches, of the origin's nginx, of the links between them and of Redis.
  * @typedef {Record<(typeof INTERNAL_PORTS)[number], number>} InternalPorts
  */
 const INTERNAL_PORTS = /** @type {const} */ ([
   'edge', 'nginx', 'local', 'edgeToOrigin', 'localToOrigin', 'edgeControl', 'localControl', 'toxiproxy',
-  'cache', 'clientToCache', 'cacheToOrigin', 'cacheControl'
+  'cache', 'clientToCache', 'cacheToOrigin', 'cacheControl', 'redis'
 ])
 
 /**

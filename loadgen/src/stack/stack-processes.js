@@ -3,6 +3,7 @@ import { OTHER_CACHES } from '@stevec/cdn/caches'
 /** The part that each process of a stack plays; a cache in front of the origin is `edge`, wherever it stands. */
 const PARTS = /** @type {Record<string, import('../machine/reading.js').Part>} */ ({
   mongod: 'database',
+  redis: 'database',
   wiki: 'wiki',
   'nginx origin': 'origin',
   'nginx edge': 'edge',

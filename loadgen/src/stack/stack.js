@@ -16,6 +16,7 @@ import { waitForDoors } from './health.js'
 import { linksOf, planStack } from './layout.js'
 import { createLocalOrigin } from './origin/local.js'
 import { restoreOrigin } from './origin/remote.js'
+import { startShared } from './shared.js'
 import { StackError } from './stack-error.js'
 import { refuseTakenPorts } from './stack-ports.js'
 import { logOf, readState, removeState, writeState } from './state.js'
@@ -36,6 +37,8 @@ import { wikiEnvironmentOf } from './wiki-environment.js'
  * @property {number} [requestsAtOnceMax]  requests in flight from the origin's nginx to the wiki; default: any number
  * @property {import('@stevec/nginx').EdgeOptions} [edgeOptions]
  * @property {import('./cache.js').CacheName} [cache]  at the door `cached`; default: our edge
+ * @property {import('./shared.js').Shared} [shared]  redis: a Redis beside the database, for the wiki; none: no Redis,
+ *   whatever the environment says; default: the environment's REDIS_URL
  * @property {import('../profile/profile.js').Profile} [profile]  limits and links of origin and client; default: `none`
  * @property {boolean} [links]  true: links stand between the hops, whatever the profile says. They do in any case if
  *   the profile slows one of them, or if the origin is another machine: its door is a port of this one
@@ -176,7 +179,7 @@ async function startDatabase (state, { outlive, started, next }, databaseDirecto
 }
 
 /**
- * Starts the wiki and its nginx.
+ * Starts what the wiki shares, the wiki and its nginx.
  * @param {StackState} state
  * @param {Starting} starting
  * @param {StackOptions &
@@ -185,7 +188,9 @@ async function startDatabase (state, { outlive, started, next }, databaseDirecto
  * @param {string} mongodbUri
  * @returns {Promise<string>} host:port of the origin's nginx
  */
-async function startOrigin (state, { directory, outlive, started, next }, options, internal, mongodbUri) {
+async function startOrigin (state, starting, options, internal, mongodbUri) {
+  const { directory, outlive, started, next } = starting
+  await startShared(state, starting, options.shared, internal.redis)
   const { origin, wikiEnvironment, keepsZone = !wikiEnvironment.CACHE_POLICY, requestsAtOnceMax, signal } = options
   const { address, configHash } = await origin.start({
     directory,

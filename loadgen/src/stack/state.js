@@ -19,6 +19,7 @@ import { isAlive } from '@stevec/harness/processes'
  * @property {import('../profile/profile.js').Profile} profile  limits and links of origin and client
  * @property {import('@stevec/harness/cgroup').Group} limits  control groups of the origin's processes
  * @property {string | null} [cache_policy]  of its wiki at the start; null: the wiki's default
+ * @property {string | null} [redis_url]  with its password; null: no Redis; absent: as the environment says
  * @property {string | null} links_api  toxiproxy's API; null: no links stand between the hops
  * @property {import('./origin/origin.js').OriginRecord} origin
  */

@@ -9,7 +9,8 @@ const NO_PURGES = Object.freeze({
 })
 
 /**
- * Returns the settings of a stack's wiki: the caller's, the profile's for its host, and where to send purges.
+ * Returns the settings of a stack's wiki: the caller's, the profile's for its host, its Redis, and where to
+ * send purges.
  * @param {StackState} state
  * @param {Record<string, string>} requested
  * @param {boolean} [keepsZone]  see startStack
@@ -18,7 +19,9 @@ const NO_PURGES = Object.freeze({
 export function wikiEnvironmentOf (state, requested, keepsZone = false) {
   const { page_reads_at_once: readsAtOnce } = state.profile.asked.origin
   const placed = readsAtOnce === undefined ? {} : { PAGE_READS_AT_ONCE: String(readsAtOnce) }
-  return { ...requested, ...placed, ...purgeSettings(state, requested, keepsZone, readConfig().localWikiEnvironment) }
+  const shared = state.redis_url === undefined ? {} : { REDIS_URL: state.redis_url ?? undefined }
+  const purges = purgeSettings(state, requested, keepsZone, readConfig().localWikiEnvironment)
+  return { ...requested, ...placed, ...shared, ...purges }
 }
 
 /**
