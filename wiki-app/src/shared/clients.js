@@ -12,10 +12,13 @@ const CONNECT_MAX_MS = 2_000
 
 /**
  * A client that never reconnects by itself: connection.js decides when.
- * @param {RedisAddress} address @param {(error?: Error) => void} onEnd  may be called several times
+ * @param {RedisAddress} address
+ * @param {(error?: Error) => void} onEnd  the connection has ended; may be called several times. Of a client with
+ *   sentinels only a command says so
+ * @param {{replicas: boolean}} options  true, with sentinels: reads are from a replica, and fail without one
  * @returns {Client}
  */
-export function createRedisClient (address, onEnd) {
+export function createRedisClient (address, onEnd, { replicas }) {
   const { username, password, database, tls, name, nodes } = address
   /** @type {any} */
   const socket = { reconnectStrategy: false, connectTimeout: CONNECT_MAX_MS, ...tls && { tls: true } }
@@ -34,11 +37,12 @@ export function createRedisClient (address, onEnd) {
     sentinelRootNodes: nodes,
     nodeClientOptions: { ...login, socket },
     sentinelClientOptions: { socket },
+    replicaPoolSize: replicas ? 1 : 0,
     // The first failure is the caller's; the default tries for 16 s.
     maxCommandRediscovers: 0
   })
-  // Of a lost master the next command says so.
-  client.on('error', onEnd).on('client-error', () => {})
+  // One of several sentinels that is dead is an error here, too, and the client asks the next one.
+  client.on('error', () => {}).on('client-error', () => {})
   return {
     commands: /** @type {Commands} */ (/** @type {unknown} */ (client)),
     open: () => client.connect(),

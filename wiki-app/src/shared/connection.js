@@ -24,18 +24,34 @@ export class RedisAway extends Error {}
  *   since the start
  * @property {() => Promise<void>} open  resolves after the first attempt to connect, also when that fails
  * @property {() => Promise<void>} close
+ * @property {(listener: () => void) => void} onOpen  called each time that Redis answers again, and at first
  * @property {<T>(work: (commands: Commands) => Promise<T>, options?: {maxMs?: number}) => Promise<T>} run  rejects with
  *   RedisAway: at once while Redis is away, after `maxMs` when it does not answer
  */
 
 /**
+ * What the log says: of the first connection, of a later one, of a loss.
+ * @typedef {Record<'first' | 'back' | 'away', string>} Says
+ */
+
+/** @type {Says} */
+const OF_LIMITS = {
+  first: 'limits of writes and sign-ins are shared through Redis',
+  back: 'Redis answers again: what several wikis share is shared again',
+  away: 'Redis is away: until it answers, each process keeps its own limits'
+}
+
+/**
  * The one connection of this process to Redis. An error or a silence ends it, and it is opened again until that
  * succeeds; meanwhile each `run` fails at once, so no request waits for a Redis that is away.
- * @param {{address: RedisAddress, log: FastifyBaseLogger, commandMaxMs?: number}} options
+ * @typedef {{commandMaxMs?: number, replicas?: boolean, says?: Says}} Details  replicas: see createRedisClient
+ * @param {{address: RedisAddress, log: FastifyBaseLogger} & Details} options
  * @returns {SharedRedis}
  */
 // eslint-disable-next-line max-lines-per-function -- a closure that is the object: its methods share private state
-export function createSharedRedis ({ address, log, commandMaxMs = COMMAND_MAX_MS }) {
+export function createSharedRedis ({
+  address, log, commandMaxMs = COMMAND_MAX_MS, replicas = false, says = OF_LIMITS
+}) {
   const shown = shownAddress(address)
   /** @type {Client | null} */
   let client = null
@@ -47,13 +63,15 @@ export function createSharedRedis ({ address, log, commandMaxMs = COMMAND_MAX_MS
   let failures = 0
   let closed = false
   let running = 0
+  /** @type {(() => void)[]} */
+  const listeners = []
   /** @type {NodeJS.Timeout | undefined} */
   let timer
 
   async function attempt () {
     const { createRedisClient } = await import('./clients.js')
     if (closed) return
-    const mine = createRedisClient(address, (error) => lose(mine, error))
+    const mine = createRedisClient(address, (error) => lose(mine, error), { replicas })
     client = mine
     try {
       await withinTime(mine.open().then(() => mine.commands.ping()), OPEN_MAX_MS)
@@ -63,8 +81,9 @@ export function createSharedRedis ({ address, log, commandMaxMs = COMMAND_MAX_MS
     if (client !== mine || closed) return
     const wasLost = problem !== null
     ;[available, since, problem] = [true, new Date(), null]
-    if (wasLost) log.warn({ redis: shown }, 'Redis answers again: what several wikis share is shared again')
-    else log.info({ redis: shown }, 'limits of writes and sign-ins are shared through Redis')
+    if (wasLost) log.warn({ redis: shown }, says.back)
+    else log.info({ redis: shown }, says.first)
+    for (const listener of listeners) listener()
   }
 
   /** @param {Client} lost @param {Error} [error] */
@@ -77,7 +96,7 @@ export function createSharedRedis ({ address, log, commandMaxMs = COMMAND_MAX_MS
     // One line for each time that Redis goes away.
     if (problem === null) {
       since = new Date()
-      log.warn({ redis: shown, err: error?.message }, 'Redis is away: until it answers, each process keeps its own limits')
+      log.warn({ redis: shown, err: error?.message }, says.away)
     }
     problem = error?.message ?? 'the connection has ended'
     available = false
@@ -96,20 +115,29 @@ export function createSharedRedis ({ address, log, commandMaxMs = COMMAND_MAX_MS
       clearTimeout(timer)
       client?.destroy()
     },
+    onOpen (listener) {
+      listeners.push(listener)
+    },
     async run (work, { maxMs = commandMaxMs } = {}) {
       const mine = client
       if (!available || mine === null || running >= COMMANDS_MAX) throw new RedisAway('Redis is away')
-      running++
-      try {
-        const result = await withinTime(work(mine.commands), maxMs)
-        failures = 0
-        return result
-      } catch (error) {
-        lose(mine, /** @type {Error} */ (error))
-        throw new RedisAway(/** @type {Error} */ (error).message)
-      } finally {
-        running--
-      }
+      const result = send(mine, work)
+      return maxMs < commandMaxMs ? withinTime(result, maxMs) : result
+    }
+  }
+
+  /** @template T @param {Client} mine @param {(commands: Commands) => Promise<T>} work @returns {Promise<T>} */
+  async function send (mine, work) {
+    running++
+    try {
+      const result = await withinTime(work(mine.commands), commandMaxMs)
+      failures = 0
+      return result
+    } catch (error) {
+      lose(mine, /** @type {Error} */ (error))
+      throw new RedisAway(/** @type {Error} */ (error).message)
+    } finally {
+      running--
     }
   }
 }
@@ -119,7 +147,7 @@ function withinTime (promise, maxMs) {
   return new Promise((resolve, reject) => {
     // After the limit the input is read once more: a busy process does not take its own silence for Redis's.
     const timer = setTimeout(() => setImmediate(() => setImmediate(() =>
-      reject(new Error(`no answer within ${maxMs} ms`)))), maxMs)
+      reject(new RedisAway(`no answer within ${maxMs} ms`)))), maxMs)
     promise.then(resolve, reject).finally(() => clearTimeout(timer))
   })
 }

@@ -1,10 +1,7 @@
-import { createHash } from 'node:crypto'
+import { hashOf } from './key.js'
 
 /** @import {FastifyRateLimitStore, FastifyRateLimitStoreCtor} from '@fastify/rate-limit' */
 /** @import {SharedRedis} from './connection.js' */
-
-/** 128 bits in base64url: keys have one length, whatever a client sends, and no address of a client is readable. */
-const HASH_CHARS = 22
 
 /**
  * The window of @fastify/rate-limit's own store: it begins with the first count, and ends after its time. Arguments:
@@ -60,7 +57,7 @@ export function createLimitStore ({ redis, name: first, keysMax }) {
 
     /** @param {string} key @param {0 | 1} add @param {number} windowMs @returns {Promise<Count>} */
     async count (key, add, windowMs) {
-      const hash = createHash('sha256').update(key).digest('base64url').slice(0, HASH_CHARS)
+      const hash = hashOf(key)
       const { current, ttl } = this.known.read(hash)
       // Before the answer: the window known here ends no later than that in Redis.
       const askedMs = performance.now()
