@@ -125,7 +125,7 @@ async function registerRoutes (app, { config, services, counter, fastPath, obser
   await app.register(access, { mode: config.ACCESS, users, sessions, secure })
   await app.register(contentParsers, { maxBytes: config.PAGE_MAX_BYTES })
   await app.register(healthRoutes, { database })
-  await app.register(counterRoute, { counter })
+  await app.register(counterRoute, { counter, presence: services.presence })
   await app.register(assetRoutes)
   await app.register(viewRoute, {
     store,

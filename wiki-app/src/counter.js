@@ -49,10 +49,11 @@ export function createCounter () {
 }
 
 /**
- * Requests since the last reading that no cache answered.
- * @type {import('fastify').FastifyPluginAsync<{counter: Counter}>}
+ * Requests since the last reading that no cache answered. Several wikis count apart: `Counter-Wikis` says how many
+ * there are, to a client that adds them up.
+ * @type {import('fastify').FastifyPluginAsync<{counter: Counter, presence?: import('./shared/presence.js').Presence}>}
  */
-export async function counterRoute (app, { counter }) {
+export async function counterRoute (app, { counter, presence }) {
   const config = {
     counted: false,
     database: false,
@@ -61,6 +62,8 @@ export async function counterRoute (app, { counter }) {
   app.get(`/wiki/${COUNTER_NAME}`, { config }, async (request, reply) => {
     const { instance, count } = await counter.read({ take: request.method !== 'HEAD' })
     reply.headers({ 'cache-control': 'private, no-store', 'counter-instance': instance })
+    const wikis = presence?.count() ?? null
+    if (wikis !== null) reply.header('counter-wikis', wikis)
     return count
   })
 }

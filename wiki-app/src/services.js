@@ -21,6 +21,7 @@ import { createSearch } from './search/search.js'
 import { createPageStore } from './pages/store.js'
 import { parseRedisUrl } from './shared/address.js'
 import { createSharedRedis } from './shared/connection.js'
+import { createPresence } from './shared/presence.js'
 import { createAuthorsPool } from './threads/authors.js'
 
 /** @import {Connection} from 'mongoose' */
@@ -50,6 +51,8 @@ export function createServices (config, log, parts) {
   const database = createDatabase(config.MONGODB_URI, log)
   const models = defineModels(database.connection)
   const metrics = createMetrics?.(database)
+  const redis = redisOf(config, log)
+  if (redis) metrics?.addRedis(redis)
   const policy = policyOf(config)
   const purges = purgesOf(config, log, { ...parts, policy, connection: database.connection })
 
@@ -70,7 +73,8 @@ export function createServices (config, log, parts) {
     metrics,
     policy,
     purges,
-    redis: redisOf(config, log),
+    redis,
+    presence: redis && createPresence({ redis }),
     renderer,
     store,
     history,

@@ -53,6 +53,11 @@ export function createMetrics ({ ping }) {
       registers[0].registerMetric(activeLoopCounter())
     },
 
+    /** @param {{state: () => {available: boolean}}} redis */
+    addRedis (redis) {
+      registers[0].registerMetric(redisGauge(redis))
+    },
+
     /** @type {import('./request-log.js').Note} */
     observe ({ method = '' }, route, status, durationMs) {
       requests.observe(route ?? 'none', METHODS.has(method) ? method : 'other', status, durationMs / 1000)
@@ -96,6 +101,16 @@ const databaseGauge = (ping) => new Gauge({
   help: 'Whether the database answers',
   async collect () {
     this.set(await ping().then(() => 1, () => 0))
+  }
+})
+
+/** @param {{state: () => {available: boolean}}} redis */
+const redisGauge = ({ state }) => new Gauge({
+  registers: [],
+  name: 'wiki_redis_up',
+  help: 'Whether Redis answers; while it does not, limits are those of each process',
+  collect () {
+    this.set(Number(state().available))
   }
 })
 

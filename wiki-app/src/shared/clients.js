@@ -6,7 +6,7 @@ const CONNECT_MAX_MS = 2_000
 
 /**
  * What a caller may use of either client.
- * @typedef {Pick<import('@redis/client').RedisClientType, 'eval' | 'evalRo' | 'get' | 'set' | 'del' | 'ping'>} Commands
+ * @typedef {Pick<import('@redis/client').RedisClientType, 'eval' | 'get' | 'del' | 'ping' | 'zRem'>} Commands
  * @typedef {{commands: Commands, open: () => Promise<unknown>, destroy: () => void}} Client
  */
 
