@@ -9,7 +9,7 @@ import {
 } from '../src/lab/definition.js'
 import { experimentNames } from '../src/lab/experiment-files.js'
 import { splitOnly } from '../src/lab/levels.js'
-import { leaveOutMissing } from '../src/lab/missing-caches.js'
+import { leaveOutMissing } from '../src/lab/missing-tools.js'
 import { pauseLines, studyLines } from '../src/lab/study-lines.js'
 import { STUDY } from '../src/lab/study.js'
 
@@ -158,6 +158,24 @@ describe('an experiment', () => {
       () => leaveOutMissing(loadDefinition('caches', 'quick', { only: { cache: ['squid'] } }), () => false),
       /squid is not on this machine/
     )
+  })
+
+  test('with a Redis leaves out the levels with one where it is not installed, and is refused if all have one', () => {
+    const withFactors = (/** @type {any} */ factors, settings = {}) => {
+      const definition = loadDefinition('caches', 'quick')
+      return { ...definition, factors, settings: { ...definition.settings, ...settings } }
+    }
+    const isThere = (/** @type {string} */ name) => name !== 'redis'
+    const listed = leaveOutMissing(withFactors({ shared: ['none', 'redis'] }), isThere)
+    assert.deepEqual(listed.factors, { shared: ['none'] })
+    assert.match(String(listed.left_out?.[0].reason), /^redis is not on this machine; run `\.\/stevec setup --with redis`/)
+    const named = { door: ['source'], store: { database: {}, redis: { shared: 'redis' } } }
+    const left = leaveOutMissing(withFactors(named), isThere)
+    assert.deepEqual(left.factors, { door: ['source'], store: { database: {} } })
+    assert.deepEqual(left.left_out?.map(({ level }) => level), ['redis'])
+    const always = withFactors({ door: ['source'] }, { shared: 'redis' })
+    assert.throws(() => leaveOutMissing(always, isThere), /redis is not on this machine/)
+    assert.equal(leaveOutMissing(always, () => true), always)
   })
 
   test('that does not exist is refused with the one that may be meant, or the list of those that exist', () => {
