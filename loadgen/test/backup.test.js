@@ -184,3 +184,65 @@ test('restore overwrites a wiki only with --replace, and a damaged file changes 
   assert.equal(unwritten.code, 3, unwritten.stderr)
   assert.equal((await stevec('backup', 'x', '--uri', 'mongodb://127.0.0.1:1')).code, 2)
 })
+
+test('a backup is tried out in a database of its own, and damage is found without touching the wiki', async (t) => {
+  const uri = wiki.freshUri()
+  const app = await wiki.build(t, { MONGODB_URI: uri })
+  for (const text of ['one [[b]]', 'two\u2028 ü 😀']) await save(app, 'a', text)
+  await save(app, 'gone', 'soon')
+  await app.inject({ method: 'DELETE', url: '/wiki/gone' })
+  const directory = folder(t)
+  const file = path.join(directory, 'wiki.stevec.gz')
+  assert.equal((await stevec('backup', file, '--uri', uri)).code, 0)
+  await save(app, 'a', 'later than the backup')
+  const before = await contents(uri)
+  const databases = await databaseNames(uri)
+
+  const drill = await stevec('backup', '--verify', file, '--uri', uri)
+  assert.equal(drill.code, 0, drill.stderr)
+  assert.match(drill.stdout, /^verified .*, restored and read back: .*pages 2, revisions 4/)
+  const alone = await stevec('backup', '--verify', file)
+  assert.equal(alone.code, 0, alone.stderr)
+  assert.equal(alone.stdout, drill.stdout, 'without a server it starts one of its own')
+
+  const bytes = readFileSync(file)
+  const flipped = Buffer.from(bytes)
+  flipped[bytes.length >> 1] ^= 1
+  const text = gunzipSync(bytes).toString()
+  const [header, ...lines] = text.trimEnd().split('\n')
+  const older = lines.map((line) => line.replace(/,"checksums":.*/, '}'))
+  const isNewest = (/** @type {string} */ line) =>
+    line.startsWith('{"c":"revisions"') && line.includes('two')
+  const spoilt = /** @type {[string, Buffer, number, RegExp][]} */ ([
+    ['truncated', bytes.subarray(0, bytes.length - 9), 1, /damaged/],
+    ['flipped', flipped, 1, /damaged|checksum|is no document/],
+    ['one letter of a page changed', gzipSync(text.replaceAll('two', 'tvo')), 1, /other documents of pages than its/],
+    ['without checksums, as older versions wrote it', gzipSync([header, ...older].join('\n')), 0, /^$/],
+    [
+      'without checksums, and a page lacks its newest revision',
+      gzipSync([header, ...older.map((line) => isNewest(line) ? line.replace('"a"', '"b"') : line)].join('\n')),
+      1,
+      /pages without their newest revision, such as "a"/
+    ]
+  ])
+  const damaged = path.join(directory, 'damaged')
+  for (const [what, content, code, message] of spoilt) {
+    writeFileSync(damaged, content)
+    const { code: ended, stderr } = await stevec('backup', '--verify', damaged, '--uri', uri)
+    assert.equal(ended, code, `${what}: ${stderr}`)
+    assert.match(stderr, message, what)
+  }
+  assert.deepEqual(await contents(uri), before)
+  assert.deepEqual(await databaseNames(uri), databases, 'no database is left behind')
+  assert.equal((await stevec('backup', '--verify')).code, 2)
+})
+
+/** @param {string} uri */
+async function databaseNames (uri) {
+  const client = new MongoClient(uri)
+  try {
+    return (await client.db().admin().listDatabases({ nameOnly: true })).databases.map(({ name }) => name).sort()
+  } finally {
+    await client.close()
+  }
+}

@@ -15,12 +15,25 @@ const BATCH_MAX_DOCUMENTS = 1_000
 
 /**
  * The whole file is checked before the first write.
- * @param {import('./format.js').Source & {replace?: boolean}} options  without `replace`, only into an empty database
+ * @param {Target} options
  * @returns {Promise<Record<string, number>>} documents by collection
  * @throws {BackupError} when the file is not a complete backup
  * @throws {WrongDatabaseError} when the database is not empty
  */
-export async function readBackup ({ uri, file, replace = false, signal, onProgress = () => {} }) {
+export const readBackup = async (options) => (await restore(options)).counts
+
+/**
+ * `replace`: also into a database that is not empty. `database`: default the one that the URI names.
+ * @typedef {import('./format.js').Source & {replace?: boolean, database?: string}} Target
+ */
+
+/**
+ * @param {Target} options  see readBackup
+ * @returns {Promise<import('./format.js').Content>} what the file contains
+ * @throws {BackupError} when the file is not a complete backup
+ * @throws {WrongDatabaseError} when the database is not empty
+ */
+export async function restore ({ uri, file, replace = false, database, signal, onProgress = () => {} }) {
   let checked = 0
   await readAll(file, async () => {
     signal?.throwIfAborted()
@@ -32,7 +45,7 @@ export async function readBackup ({ uri, file, replace = false, signal, onProgre
   })
   try {
     await client.connect()
-    const db = client.db()
+    const db = client.db(database)
     const present = (await db.listCollections({ type: 'collection' }, { nameOnly: true }).toArray())
       .map(({ name }) => name)
       .filter((name) => !name.startsWith('system.'))
@@ -40,9 +53,9 @@ export async function readBackup ({ uri, file, replace = false, signal, onProgre
     for (const name of present) {
       if (await db.collection(name).findOne({}, { projection: { _id: 1 } }) !== null) used.push(name)
     }
-    const content = used.filter((name) => !OF_MIGRATIONS.has(name))
-    if (content.length > 0 && !replace) {
-      throw new WrongDatabaseError(`the database ${db.databaseName} is not empty (${content.join(', ')}); ` +
+    const inTheWay = used.filter((name) => !OF_MIGRATIONS.has(name))
+    if (inTheWay.length > 0 && !replace) {
+      throw new WrongDatabaseError(`the database ${db.databaseName} is not empty (${inTheWay.join(', ')}); ` +
         'name another one, ' +
         'or say --replace to throw away what is in it')
     }
@@ -61,7 +74,7 @@ export async function readBackup ({ uri, file, replace = false, signal, onProgre
       onProgress('restoring', written);
       [batch, bytes] = [[], 0]
     }
-    const counts = await readAll(file, async (collection, document) => {
+    const content = await readAll(file, async (collection, document) => {
       signal?.throwIfAborted()
       if (collection !== name) await flush()
       name = collection
@@ -70,7 +83,7 @@ export async function readBackup ({ uri, file, replace = false, signal, onProgre
       if (batch.length >= BATCH_MAX_DOCUMENTS || bytes >= BATCH_MAX_BYTES) await flush()
     })
     await flush()
-    return counts
+    return content
   } finally {
     await client.close()
   }

@@ -6,7 +6,7 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
 import { MongoClient } from 'mongodb'
-import { FORMAT, LEFT_OUT, lineOf, VERSION, WrongDatabaseError } from './format.js'
+import { FORMAT, LEFT_OUT, lineOf, Tally, VERSION, WrongDatabaseError } from './format.js'
 
 const SELECTION_MS = 5_000
 const SNAPSHOT_TOO_OLD = new Set([239, 246])
@@ -61,6 +61,7 @@ export async function writeBackup ({ uri, file, signal, onProgress = () => {} })
  */
 async function * lines (client, names, counts, onProgress) {
   const db = client.db()
+  const tally = new Tally()
   const session = client.startSession({ snapshot: true })
   try {
     yield `${JSON.stringify({ format: FORMAT, version: VERSION, created_at: new Date().toISOString(), database: db.databaseName })}\n`
@@ -70,13 +71,15 @@ async function * lines (client, names, counts, onProgress) {
       for await (
         const document of db.collection(name).find({}, { session, promoteValues: false, promoteBuffers: false })
       ) {
-        yield lineOf(name, document)
+        const line = lineOf(name, document)
+        tally.add(name, line)
+        yield line
         counts[name] += 1
         if (counts[name] % 1_000 === 0) onProgress(name, counts[name])
       }
       onProgress(name, counts[name])
     }
-    yield `${JSON.stringify({ end: counts })}\n`
+    yield `${JSON.stringify({ end: counts, checksums: tally.content().checksums })}\n`
   } finally {
     await session.endSession()
   }

@@ -1,0 +1,83 @@
+import { randomBytes } from 'node:crypto'
+import { MongoClient } from 'mongodb'
+import { BackupError, difference, lineOf, Tally } from './format.js'
+import { restore } from './read.js'
+
+/** @import {Db} from 'mongodb' */
+
+const SELECTION_MS = 5_000
+const DUPLICATE_KEY = 11_000
+const SHOWN_MAX = 5
+
+/**
+ * Restores a backup into a new database of the server, reads it back, and drops that database. The database that the
+ * URI names is neither read nor changed; its name only selects where credentials are checked.
+ * @param {import('./format.js').Source} options
+ * @returns {Promise<import('./format.js').Content>} what the file contains, and what was read back
+ * @throws {BackupError} when the file is not a complete backup, or when a wiki restored from it would not be whole
+ */
+export async function verifyBackup ({ uri, file, signal, onProgress = () => {} }) {
+  const client = new MongoClient(uri, { serverSelectionTimeoutMS: SELECTION_MS })
+  const db = client.db(`stevec_verify_${randomBytes(6).toString('hex')}`)
+  let problem
+  try {
+    const content = await restore({ uri, file, database: db.databaseName, signal, onProgress })
+    const found = await readBack(db, Object.keys(content.counts), signal, onProgress)
+    problem = difference(content.counts, content.checksums, found) ?? await findTornPages(db)
+    if (problem === null) return content
+  } finally {
+    // Also after an interrupt. A server that is gone by now must not hide why.
+    await db.dropDatabase().catch(() => {})
+    await client.close()
+  }
+  throw new BackupError(`${file}: the wiki restored from it ${problem}`)
+}
+
+/**
+ * @param {Db} db @param {string[]} names @param {AbortSignal | undefined} signal
+ * @param {import('./format.js').OnProgress} onProgress
+ */
+async function readBack (db, names, signal, onProgress) {
+  const tally = new Tally()
+  let read = 0
+  for (const name of names) {
+    // As a backup reads them: numbers keep their types.
+    for await (const document of db.collection(name).find({}, { promoteValues: false, promoteBuffers: false })) {
+      signal?.throwIfAborted()
+      tally.add(name, lineOf(name, document))
+      if (++read % 1_000 === 0) onProgress('reading back', read)
+    }
+  }
+  return tally.content()
+}
+
+/**
+ * @param {Db} db
+ * @returns {Promise<string | null>} what is wrong with histories, as the end of a sentence
+ */
+async function findTornPages (db) {
+  try {
+    await db.collection('revisions').createIndex({ page: 1, revision: -1 }, { unique: true })
+  } catch (error) {
+    if (/** @type {any} */ (error).code !== DUPLICATE_KEY) throw error
+    return 'has two revisions of one number'
+  }
+  const torn = await db.collection('pages').aggregate([
+    {
+      $lookup: {
+        from: 'revisions',
+        let: { page: '$_id', revision: '$revision' },
+        pipeline: [
+          { $match: { $expr: { $and: [{ $eq: ['$page', '$$page'] }, { $eq: ['$revision', '$$revision'] }] } } },
+          { $project: { _id: 1 } }
+        ],
+        as: 'newest'
+      }
+    },
+    { $match: { revision: { $type: 'number' }, newest: { $size: 0 } } },
+    { $project: { _id: 1 } },
+    { $limit: SHOWN_MAX }
+  ]).toArray()
+  if (torn.length === 0) return null
+  return `has pages without their newest revision, such as ${torn.map(({ _id: name }) => `"${name}"`).join(', ')}`
+}
