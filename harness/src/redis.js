@@ -59,9 +59,13 @@ export async function startRedis (options = {}) {
     name = 'redis', appendonly = false, maxmemoryMib = 64, password, unixSocket = false, replicaOf
   } = options
   const secret = checkedPassword(password)
+  // Later, sentinels may have made it the master.
+  let follows = replicaOf !== undefined
   const isReady = async (/** @type {number} */ port) => {
     const role = await ask(redisUrl({ port, password }), (client) => client.sendCommand(['ROLE']))
-    return replicaOf === undefined || (Array.isArray(role) && role[0] === 'slave' && role[3] === 'connected')
+    if (!Array.isArray(role) || (follows && (role[0] !== 'slave' || role[3] !== 'connected'))) return false
+    follows = false
+    return true
   }
   const server = await startServer({ ...options, name }, isReady, ({ port, home }) => [
     `port ${port}`,
@@ -70,8 +74,11 @@ export async function startRedis (options = {}) {
     `appendonly ${appendonly ? 'yes' : 'no'}`,
     `maxmemory ${maxmemoryMib}mb`,
     'maxmemory-policy allkeys-lru',
-    // A replica copies its master at once; the default waits 5 s for others.
+    // A replica copies its master at once, where the default waits 5 s for others, and through no file: a server that
+    // starts again would have the data of that time.
+    'repl-diskless-sync yes',
     'repl-diskless-sync-delay 0',
+    'repl-diskless-load swapdb',
     ...secret === null ? [] : [`requirepass ${secret}`, `masterauth ${secret}`],
     ...replicaOf === undefined ? [] : [`replicaof 127.0.0.1 ${replicaOf.port}`]
   ])
