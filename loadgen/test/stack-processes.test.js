@@ -11,5 +11,5 @@ test('each process of a stack plays a part, and one of an unknown name is an err
       .map(partOf),
     ['database', 'wiki', 'origin', 'edge', 'edge', 'edge', 'edge', 'links']
   )
-  assert.throws(() => partOf('redis'), /the process "redis" of the stack plays no known part/)
+  assert.throws(() => partOf('memcached'), /the process "memcached" of the stack plays no known part/)
 })

@@ -32,8 +32,8 @@ follows the HTTP caching standard. Runs until Ctrl-C. Stored responses are lost 
                        resolved once and tried in turn
   --origin-ca FILE     certificates (PEM) to trust for an https origin, instead of the system's
   --listen HOST:PORT   default 127.0.0.1:8080
-  --tls-cert FILE      https for clients, with HTTP/2: the certificate and the intermediate ones (PEM),
-                       such as an ACME client's fullchain.pem
+  --tls-cert FILE      https for clients, with HTTP/2: the certificate and the intermediate
+                       ones (PEM), such as an ACME client's fullchain.pem
   --tls-key FILE       its private key (PEM)
   --no-http2           HTTP/1.1 only
   --profile NAME       cloudflare (default) or rfc9111
