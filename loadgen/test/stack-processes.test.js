@@ -7,9 +7,10 @@ const partOf = (name) => stackProcesses({ processes: [{ name, pid: 1, start_tick
 
 test('each process of a stack plays a part, and one of an unknown name is an error', () => {
   assert.deepEqual(
-    ['mongod', 'wiki', 'nginx origin', 'nginx edge', 'nginx local', 'cache nginx', 'cache squid', 'toxiproxy']
-      .map(partOf),
-    ['database', 'wiki', 'origin', 'edge', 'edge', 'edge', 'edge', 'links']
+    [
+      'mongod', 'redis', 'wiki', 'nginx origin', 'nginx edge', 'nginx local', 'cache nginx', 'cache squid', 'toxiproxy'
+    ].map(partOf),
+    ['database', 'database', 'wiki', 'origin', 'edge', 'edge', 'edge', 'edge', 'links']
   )
   assert.throws(() => partOf('memcached'), /the process "memcached" of the stack plays no known part/)
 })

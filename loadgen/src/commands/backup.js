@@ -18,10 +18,10 @@ when it is complete (default wiki-<time>.stevec.gz). Protect it as you protect t
 
   --uri URI    the database (default MONGODB_URI, then the wiki of \`stevec up\`)
   --verify     writes no backup, and tries FILE: restores it into a database of its own, reads
-               everything back, and compares numbers of documents and checksums. Uses a mongod that it
-               starts and stops, or with --uri a new database of that server, which it drops at the
-               end (stevec_verify_…; needs the room of the wiki). No wiki's database is touched. Ends
-               with 1 when FILE is damaged.
+               everything back, and compares numbers of documents and checksums. Uses a mongod
+               that it starts and stops, or with --uri a new database of that server, which it
+               drops at the end (stevec_verify_…; needs the room of the wiki). No wiki's database
+               is touched. Ends with 1 when FILE is damaged.
 
 Examples:
   stevec backup
