@@ -151,6 +151,7 @@ async function registerRoutes (app, { config, services, counter, fastPath, obser
     oldRevisions,
     search,
     policy,
+    counter,
     pictures: files,
     pictureMaxBytes: config.UPLOAD_MAX_BYTES,
     archived: () => archiveOf(models, files),

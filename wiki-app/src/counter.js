@@ -3,8 +3,9 @@ import { randomUUID } from 'node:crypto'
 /** @typedef {{requests: number, reads: number, writes: number}} Count */
 
 /**
- * `instance` changes when something counted since the last reading is lost.
- * @typedef {{instance: string, count: Count}} Reading
+ * `instance` changes when something counted is lost. `count`: since the last taking; `total`: since the instance began,
+ * whatever was taken.
+ * @typedef {{instance: string, count: Count, total: Count}} Reading
  */
 
 /**
@@ -41,11 +42,26 @@ export function createCount () {
 /** @returns {Count} */
 export const noneCounted = () => ({ requests: 0, reads: 0, writes: 0 })
 
+/** @param {Count} one @param {Count} other @returns {Count} */
+export const sumOf = (one, other) => ({
+  requests: one.requests + other.requests,
+  reads: one.reads + other.reads,
+  writes: one.writes + other.writes
+})
+
 /** For a wiki of one process. @returns {Counter} */
 export function createCounter () {
   const { add, peek, take } = createCount()
   const instance = randomUUID()
-  return { add, read: (options) => ({ instance, count: options.take ? take() : peek() }) }
+  let taken = noneCounted()
+  return {
+    add,
+    read (options) {
+      const total = sumOf(taken, peek())
+      if (options.take) taken = total
+      return { instance, count: options.take ? take() : peek(), total }
+    }
+  }
 }
 
 /**

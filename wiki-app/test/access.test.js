@@ -66,7 +66,7 @@ const DEMANDS = {
   'GET /api': 'anyone',
   'GET /api/': 'anyone',
   ...Object.fromEntries([
-    'openapi.json', 'export', 'pages', 'pages/:name', 'pages/:name/backlinks', 'pages/:name/subpages',
+    'openapi.json', 'counter', 'export', 'pages', 'pages/:name', 'pages/:name/backlinks', 'pages/:name/subpages',
     'pages/:name/revisions', 'pages/:name/revisions/:revision', 'pages/:name/difference',
     'files', 'tags', 'tags/:tag/pages', 'orphaned', 'wanted', 'search', 'changes'
   ].map((path) => [`GET /api/v1/${path}`, 'anyone'])),

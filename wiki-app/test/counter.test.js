@@ -18,6 +18,29 @@ test('the counter reports the requests since its last reading', async (t) => {
   assert.deepEqual((await get(app, '/wiki/stevec')).json(), { requests: 0, reads: 0, writes: 0 })
 })
 
+test('the API’s totals survive each reading, and the reset-on-read count stays as it is', async (t) => {
+  const app = await wiki.build(t)
+  const totals = () => get(app, '/api/v1/counter')
+  const first = await totals()
+  assert.equal(first.headers['cache-control'], 'private, no-store')
+  const { epoch, count } = first.json()
+  assert.deepEqual(count, { requests: 0, reads: 0, writes: 0 })
+
+  await save(app, 'a', 'text')
+  await get(app, '/wiki/a')
+  const two = { requests: 2, reads: 1, writes: 1 }
+  assert.deepEqual((await totals()).json(), { epoch, count: two })
+  await app.inject({ method: 'HEAD', url: '/api/v1/counter' })
+  const taken = await get(app, '/wiki/stevec')
+  assert.deepEqual(taken.json(), two, 'a reading of the totals neither counts nor resets')
+  assert.equal(taken.headers['counter-instance'], epoch)
+
+  await get(app, '/')
+  assert.deepEqual((await totals()).json(), { epoch, count: { requests: 3, reads: 2, writes: 1 } })
+  assert.deepEqual((await get(app, '/wiki/stevec')).json(), { requests: 1, reads: 1, writes: 0 })
+  assert.notEqual((await get(await wiki.build(t), '/api/v1/counter')).json().epoch, epoch, 'another wiki counts anew')
+})
+
 test('every request counts, refused or not, except counter readings and health probes', async (t) => {
   const app = await wiki.build(t)
   const requests = /** @type {const} */ ([
@@ -95,7 +118,7 @@ test('of 2000 concurrent requests, none is lost or counted twice', async (t) => 
 test('under overload, /healthz and the counter respond, and other requests get 200 or 503', async (t) => {
   const app = await wiki.build(t, { QUEUE_WAIT_MAX_MS: '1' })
   const asked = Array.from({ length: 200 }, async (_, index) => get(app, `/search?q=${index}`))
-  for (const url of ['/healthz', '/wiki/stevec']) assert.equal((await get(app, url)).statusCode, 200, url)
+  for (const url of ['/healthz', '/wiki/stevec', '/api/v1/counter']) assert.equal((await get(app, url)).statusCode, 200, url)
   const statuses = new Set((await Promise.all(asked)).map(({ statusCode }) => statusCode))
   assert.deepEqual([...statuses].sort(), [200, 503])
 })

@@ -54,11 +54,13 @@ describe('the tally of several processes', () => {
     tally.lose(b)
     tally.report(c, 1, reads(4))
     assert.equal((await first)?.count.requests, 7)
+    assert.equal((await first)?.total.requests, 7)
 
     const second = tally.read({ take: true })
     tally.report(a, 2, reads(1))
     tally.lose(c)
     assert.equal((await second)?.count.requests, 1)
+    assert.equal((await second)?.total.requests, 8, 'the total goes on after a reading')
     assert.notEqual((await second)?.instance, (await first)?.instance)
   })
 })

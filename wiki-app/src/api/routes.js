@@ -7,6 +7,7 @@ import { API_PREFIX } from '../views.js'
 import { readNumbers } from './address.js'
 import { JSON_TYPE } from './answers.js'
 import { archiveApi } from './archive-routes.js'
+import { counterApi } from './counter-route.js'
 import { documentationRoutes } from './documentation.js'
 import { fileApi } from './file-routes.js'
 import { searchApi } from './search-routes.js'
@@ -44,18 +45,20 @@ const OPENAPI = {
     { name: 'search', description: 'Lists and search' },
     { name: 'history', description: 'History' },
     { name: 'files', description: 'Pictures' },
-    { name: 'archive', description: 'Import and export' }
+    { name: 'archive', description: 'Import and export' },
+    { name: 'counter', description: 'Requests that reached the wiki' }
   ]
 }
 
 /**
  * @typedef {Pick<Services, 'store' | 'history' | 'oldRevisions' | 'search' | 'importFiles' | 'importSlots' |
  *   'policy'>} Parts
- * @type {import('fastify').FastifyPluginAsync<Parts & {pictures: FileStore, pictureMaxBytes: number, archived: () =>
+ * @type {import('fastify').FastifyPluginAsync<Parts & {pictures: FileStore, pictureMaxBytes: number,
+ *   counter: import('../counter.js').Counter, archived: () =>
  *   AsyncIterable<import('../archive/zip.js').ZipItem>}>}
  */
 export async function apiRoutes (app, {
-  store, history, oldRevisions, search, pictures, pictureMaxBytes, archived, importFiles, importSlots, policy
+  store, history, oldRevisions, search, pictures, pictureMaxBytes, archived, importFiles, importSlots, counter, policy
 }) {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', { parseAs: 'string' }, jsonParser(app))
@@ -84,6 +87,7 @@ export async function apiRoutes (app, {
     await api.register(fp(historyApi), { store, history, oldRevisions, policy })
     await api.register(fp(fileApi), { files: pictures, maxBytes: pictureMaxBytes, policy })
     await api.register(fp(archiveApi), { archived, importFiles, importSlots })
+    await api.register(fp(counterApi), { counter })
 
     /** @type {string | undefined} */
     let document

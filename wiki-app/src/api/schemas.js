@@ -117,6 +117,14 @@ export const SHARED_SCHEMAS = Object.entries({
     author: { type: 'string', description: 'Who uploaded it, empty for nobody known.' },
     created_at: TIME
   }),
+  Counter: strict({
+    epoch: { type: 'string', description: 'Differs when something counted was lost, e.g. after a restart.' },
+    count: strict({
+      requests: { type: 'integer' },
+      reads: { type: 'integer', description: 'GET, HEAD and OPTIONS.' },
+      writes: { type: 'integer' }
+    })
+  }),
   Preview: strict({ html: { type: 'string' }, content_bytes: { type: 'integer' } })
 }).map(([$id, schema]) => ({ $id, ...schema }))
 

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { noneCounted } from '../counter.js'
+import { noneCounted, sumOf } from '../counter.js'
 
 /** @import {Count, Reading} from '../counter.js' */
 
@@ -17,6 +17,7 @@ const READINGS_MAX = 1_000
  */
 export function createTally ({ answerMaxMs = ANSWER_MAX_MS } = {}) {
   let instance = randomUUID()
+  let untaken = noneCounted()
   let total = noneCounted()
   let lastReading = 0
   /** @type {Set<Member>} */
@@ -26,11 +27,8 @@ export function createTally ({ answerMaxMs = ANSWER_MAX_MS } = {}) {
 
   /** @param {Count} part */
   const add = (part) => {
-    total = {
-      requests: total.requests + part.requests,
-      reads: total.reads + part.reads,
-      writes: total.writes + part.writes
-    }
+    untaken = sumOf(untaken, part)
+    total = sumOf(total, part)
   }
 
   /** @param {Member} member */
@@ -77,9 +75,9 @@ export function createTally ({ answerMaxMs = ANSWER_MAX_MS } = {}) {
       const onReport = (/** @type {Member} */ member) => {
         awaited.delete(member)
         if (awaited.size > 0) return
-        const count = total
-        if (take) total = noneCounted()
-        end({ instance, count })
+        const count = untaken
+        if (take) untaken = noneCounted()
+        end({ instance, count, total })
       }
       readings.set(number, onReport)
       for (const member of members) member.ask(number)
