@@ -9,7 +9,7 @@ import { ROOT } from '@stevec/harness/config'
 import { claimMachine } from '@stevec/harness/machine-lock'
 import { readProcessStat } from '@stevec/harness/proc'
 import { requireTool } from '@stevec/harness/tools/locate'
-import { DEFAULT_SETTINGS } from '../src/lab/definition.js'
+import { DEFAULT_SETTINGS } from '../src/lab/settings.js'
 import { GARBAGE_COLLECTION } from '../src/lab/generator.js'
 
 const REQUESTS = 20_000

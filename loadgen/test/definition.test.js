@@ -5,8 +5,9 @@ import { after, describe, test } from 'node:test'
 import path from 'node:path'
 import { ROOT } from '@stevec/harness/config'
 import {
-  cellsOf, DEFAULT_SETTINGS, defaultPreset, DefinitionError, loadDefinition, parse
+  cellsOf, defaultPreset, DefinitionError, loadDefinition, parse
 } from '../src/lab/definition.js'
+import { DEFAULT_SETTINGS } from '../src/lab/settings.js'
 import { experimentNames } from '../src/lab/experiment-files.js'
 import { splitOnly } from '../src/lab/levels.js'
 import { leaveOutMissing } from '../src/lab/missing-tools.js'

@@ -77,7 +77,7 @@ describe('the warm-up of a cache', () => {
       door: /** @type {any} */ ({ url }),
       stores: true,
       controls: {},
-      wikiUrl,
+      wikiUrls: [wikiUrl],
       warmCache: async () => ({ requests: 40, origin_requests: 20 })
     })
     assert.deepEqual(proof, {

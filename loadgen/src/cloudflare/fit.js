@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
-import { cellsOf, DEFAULT_SETTINGS, DefinitionError } from '../lab/definition.js'
+import { cellsOf, DefinitionError } from '../lab/definition.js'
+import { DEFAULT_SETTINGS } from '../lab/settings.js'
 import { cachingFor } from '../lab/wiki-settings.js'
 
 /** @typedef {import('../lab/definition.js').Definition} Definition */

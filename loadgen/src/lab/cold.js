@@ -2,7 +2,7 @@ import { createEdge } from '@stevec/cdn/edge'
 import { waitUntil } from '@stevec/harness/processes'
 import { request } from '@stevec/harness/request'
 import { cacheStatusOf } from '../../scenarios/cache-status.js'
-import { readCounter } from './counter.js'
+import { readCounters } from './counter.js'
 
 /** In no plan, so the proof warms no page of a trial. */
 export const PROBE_PAGE = 'cold-proof'
@@ -26,13 +26,13 @@ const RENEWED_WITHIN_MS = 10_000
  * @param {import('../stack/doors.js').Door} options.door
  * @param {boolean} options.stores  whether a cache stores pages at this door (see storesPages)
  * @param {Record<string, {url: string, token: string}>} options.controls
- * @param {string} options.wikiUrl
+ * @param {string[]} options.wikiUrls
  * @param {() => Promise<void>} [options.emptyOther]  empties a cache without a control listener
  * @param {() => Promise<import('./warm-cache.js').CacheWarmUp>} [options.warmCache]  sends the emptied cache requests
  *   for other pages
  * @returns {Promise<ColdProof>}
  */
-export async function purgeAndProveCold ({ door, stores, controls, wikiUrl, emptyOther = async () => {}, warmCache }) {
+export async function purgeAndProveCold ({ door, stores, controls, wikiUrls, emptyOther = async () => {}, warmCache }) {
   const purge = () => Promise.all([
     emptyOther(),
     ...Object.values(controls).map((control) => createEdge(control).purgeEverything())
@@ -41,7 +41,7 @@ export async function purgeAndProveCold ({ door, stores, controls, wikiUrl, empt
     const { headers } = await request(`${door.url}/wiki/${PROBE_PAGE}`)
     return cacheStatusOf((name) => headers[name]?.toString())
   }
-  const counted = async () => (await readCounter(wikiUrl)).requests
+  const counted = async () => (await readCounters(wikiUrls)).requests
   await purge()
   await counted()
   const observed = [await read(), await read()]

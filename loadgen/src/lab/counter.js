@@ -15,3 +15,15 @@ export async function readCounter (wikiUrl) {
   if (![requests, reads, writes].every(Number.isSafeInteger)) throw new Error(`the counter answered ${body}`)
   return { requests, reads, writes }
 }
+
+/**
+ * Reads the counters of several wikis, which resets each to 0.
+ * @param {string[]} wikiUrls
+ * @returns {Promise<Counter>} their sum
+ * @throws {Error} when one of the responses is not from a counter
+ */
+export async function readCounters (wikiUrls) {
+  const counters = await Promise.all(wikiUrls.map(readCounter))
+  const sum = (/** @type {keyof Counter} */ name) => counters.reduce((total, counter) => total + counter[name], 0)
+  return { requests: sum('requests'), reads: sum('reads'), writes: sum('writes') }
+}

@@ -5,86 +5,14 @@ import { contradiction } from './contradiction.js'
 import { experimentNames, fileOf, otherExperiments } from './experiment-files.js'
 import { expectationComplaint, levelsOf, levelText } from './levels.js'
 import { violations } from './schema.js'
+import { DEFAULT_SETTINGS } from './settings.js'
 
 const TRIALS_MAX = 100_000
 
 /** An experiment that does not exist or is malformed; the message says what is wrong. */
 export class DefinitionError extends Error {}
 
-/** @typedef {import('../stack/doors.js').DoorName} DoorName */
-
-/**
- * The settings of a trial; docs/results-format.md explains each.
- * @typedef {object} Settings
- * @property {DoorName} door
- * @property {number} pages
- * @property {import('../../scenarios/content.js').Size} page_size_chars
- * @property {import('../../scenarios/popularity.js').Popularity} popularity
- * @property {number} requests
- * @property {number} edit_ratio
- * @property {import('../../scenarios/popularity.js').Popularity | null} edit_popularity
- * @property {'post' | 'get-post'} edit
- * @property {number | null} edit_size_chars
- * @property {'closed' | 'open'} model
- * @property {number} vus
- * @property {number} pause_s
- * @property {number | null} rate_per_s
- * @property {import('../../scenarios/arrivals.js').Arrivals} arrivals
- * @property {import('../../scenarios/arrivals.js').Burst | null} burst
- * @property {boolean} connection_reuse
- * @property {number} ttl_s
- * @property {import('@stevec/wiki-app/cache-policy').CachePolicyName} policy
- * @property {number} stale_while_revalidate_s
- * @property {number} stale_if_error_s
- * @property {import('../stack/cache.js').CacheName} cache
- * @property {boolean} collapsing
- * @property {number} origin_cache_mib
- * @property {import('../stack/shared.js').Shared} shared
- * @property {number} origin_delay_ms
- * @property {import('./fault.js').Fault | null} fault
- * @property {number} duration_max_s
- * @property {'requests' | 'either'} bound
- * @property {number} background_vus
- * @property {number} timeout_s
- */
-
-/**
- * Defaults for what an experiment's file leaves out: the client of the study, which waits for each response. Each
- * request opens a connection.
- * @type {Settings}
- */
-export const DEFAULT_SETTINGS = Object.freeze({
-  door: 'source',
-  pages: 100,
-  page_size_chars: 5000,
-  popularity: 'uniform',
-  requests: 1000,
-  edit_ratio: 0,
-  edit_popularity: null,
-  edit: 'post',
-  edit_size_chars: null,
-  model: 'closed',
-  vus: 1,
-  pause_s: 0,
-  rate_per_s: null,
-  arrivals: 'constant',
-  burst: null,
-  connection_reuse: false,
-  ttl_s: 180,
-  policy: 'ttl',
-  stale_while_revalidate_s: 60,
-  stale_if_error_s: 0,
-  cache: 'edge',
-  collapsing: true,
-  origin_cache_mib: 0,
-  shared: 'none',
-  origin_delay_ms: 0,
-  fault: null,
-  duration_max_s: 600,
-  bound: 'requests',
-  background_vus: 0,
-  timeout_s: 60
-})
+/** @typedef {import('./settings.js').Settings} Settings */
 
 /**
  * A list has values of the setting with the factor's name; a record has named levels that give several settings.

@@ -13,7 +13,7 @@ import { cachingFor, OPEN_TO_TRIALS } from './wiki-settings.js'
  * @typedef {object} Running
  * @property {StackState} state
  * @property {Record<string, string>} caching  settings of its wiki
- * @property {ReturnType<typeof cacheOf>} cache  at the door `cached`, and what the wikis share
+ * @property {ReturnType<typeof partsOf>} parts
  * @property {number | null} engagedDelayMs  the origin's delay while the profile is in force, else null
  */
 
@@ -26,17 +26,17 @@ import { cachingFor, OPEN_TO_TRIALS } from './wiki-settings.js'
  * What only another stack can change.
  * @param {Settings} settings
  */
-const cacheOf = ({ cache, collapsing, shared }) => ({ cache, collapsing, shared })
+const partsOf = ({ cache, collapsing, wikis, wiki_cpu_share: wikiCpuShare, shared }) =>
+  ({ cache, collapsing, wikis, wikiCpuShare, shared })
 
 /**
  * @param {Record<string, string>} caching
- * @param {ReturnType<typeof cacheOf>} cache
+ * @param {ReturnType<typeof partsOf>} parts
  */
-const stackOptions = (caching, { cache, collapsing, shared }) => ({
+const stackOptions = (caching, { collapsing, ...parts }) => ({
   wikiEnvironment: { ...caching, ...OPEN_TO_TRIALS },
   edgeOptions: { collapse: collapsing },
-  cache,
-  shared
+  ...parts
 })
 
 /**
@@ -83,7 +83,7 @@ export function createLabStack ({ directory, database, ports, origin, profile, l
    * @param {boolean} isFull  whether earlier trials left too much in the database and the logs
    */
   const fits = (settings, isFull) => running !== null && !isFull &&
-    running.state.processes.every(isAlive) && isDeepStrictEqual(running.cache, cacheOf(settings))
+    running.state.processes.every(isAlive) && isDeepStrictEqual(running.parts, partsOf(settings))
 
   async function renew () {
     await stop()
@@ -93,9 +93,9 @@ export function createLabStack ({ directory, database, ports, origin, profile, l
   /** @param {Settings} settings */
   async function startNew (settings) {
     if (running !== null) await renew()
-    const [caching, cache] = [cachingFor(settings), cacheOf(settings)]
-    const state = await startStack({ ...fixed, ...stackOptions(caching, cache) })
-    running = { state, caching, cache, engagedDelayMs: null }
+    const [caching, parts] = [cachingFor(settings), partsOf(settings)]
+    const state = await startStack({ ...fixed, ...stackOptions(caching, parts) })
+    running = { state, caching, parts, engagedDelayMs: null }
     progress.doors(state.doors)
   }
 

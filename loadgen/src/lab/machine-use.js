@@ -18,22 +18,31 @@ const PROCESS_COLUMNS = /** @type {const} */ (['cpu_cores', 'busiest_thread_core
  * @param {string} options.directory  of the trial
  * @param {import('./site.js').Site} options.site
  * @param {import('./samples.js').Counts | null} options.samples  of the probe
- * @param {import('../../scenarios/arrivals.js').Burst | null} options.burst
+ * @param {import('./settings.js').Settings} options.settings
  * @param {import('./origin-samples.js').Kept | null} options.originSamples
  * @returns {import('../machine/saturation.js').Saturation | null}
  */
-export function keepMachineUse ({ readings, directory, site, samples, burst, originSamples }) {
+export function keepMachineUse ({ readings, directory, site, samples, settings, originSamples }) {
   const intervals = intervalsOf(readings)
   if (intervals.length === 0) return null
   write(directory, 'machine', ['time_us', 'duration_s', ...MACHINE_COLUMNS], intervals.map(machineRow))
   write(directory, 'processes', ['time_us', 'process', 'part', ...PROCESS_COLUMNS], intervals.flatMap(processRows))
   const isRemote = site.facts.origin !== undefined && site.facts.origin.kind !== 'local'
   return saturationOf(readings, {
-    ...spanOf(samples, burst),
+    ...spanOf(samples, settings.burst),
     quotaCores: site.quotaCores,
+    wikiQuotaCores: wikiQuotaOf(site, settings),
     remoteOriginShare: isRemote ? originSamples?.cpu_ratio_mean : null
   })
 }
+
+/**
+ * @param {import('./site.js').Site} site
+ * @param {import('./settings.js').Settings} settings
+ * @returns {number | null} cores that all wikis may use together; null: no limit
+ */
+const wikiQuotaOf = ({ facts }, { wikis, wiki_cpu_share: share }) =>
+  share === null || facts.wiki_shares_missing !== null ? null : wikis * share
 
 /**
  * Returns the time to judge: that of the requests; of a crowd, only its peak, which a mean would hide.

@@ -70,7 +70,7 @@ export async function measure ({ site, signal, watchPort, threads }, trial, dire
       site,
       samples: samples.probe,
       originSamples: load.originSamples,
-      burst: settings.burst
+      settings
     })
   }
 }

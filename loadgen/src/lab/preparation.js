@@ -3,7 +3,7 @@ import { PROBE_PAGE, PROBE_TEXT } from './cold.js'
 import { createPageSizes } from './page-sizes.js'
 import { WRITE_TIMEOUT_MS, writePages } from './pages.js'
 import { createWarmUpEdits } from './warm-up-pages.js'
-import { FEW_ROUNDS, openConnections, warmUp } from './warm-up.js'
+import { combine, FEW_ROUNDS, openConnections, warmUp } from './warm-up.js'
 
 /** @typedef {import('./definition.js').Settings} Settings */
 
@@ -16,13 +16,12 @@ const FEW_CLIENTS = 16
  * Brings the wiki into the state that a trial begins with: its pages at their sizes, compiled code, open connections.
  * Remembers what it has done, so that the next trial needs only the difference.
  * @param {object} options
- * @param {string} options.wikiUrl
  * @param {number} options.seed  of the pages' texts
  * @param {boolean} options.emulated  whether the origin's CPU is emulated
  * @param {AbortSignal} options.signal
  * @param {import('./progress.js').Progress} options.progress
  */
-export function createPreparation ({ wikiUrl, seed, emulated, signal, progress }) {
+export function createPreparation ({ seed, emulated, signal, progress }) {
   const sizes = createPageSizes(seed)
   const edits = createWarmUpEdits(seed)
   /** @type {{warmUp: import('./warm-up.js').WarmUp | null, connections: number, connectedUntilMs: number}} */
@@ -39,9 +38,10 @@ export function createPreparation ({ wikiUrl, seed, emulated, signal, progress }
 
   /**
    * @param {Settings} settings
-   * @param {import('../stack/doors.js').Door} door
+   * @param {Pick<import('../stack/doors.js').Door, 'url'>[]} doors  that together lead to every wiki, each to others
+   * @returns {Promise<import('./warm-up.js').WarmUp>} of all
    */
-  function warmWiki (settings, door) {
+  async function warmWikis (settings, doors) {
     const next = edits.like(settings)
     const nextEdit = () => {
       const edit = next()
@@ -49,7 +49,10 @@ export function createPreparation ({ wikiUrl, seed, emulated, signal, progress }
       return edit
     }
     // Times of an emulated CPU are not evaluated, and each request takes up to a second there.
-    return warmUp({ door, pages: settings.pages, nextEdit, rounds: emulated ? FEW_ROUNDS : undefined, signal })
+    const rounds = emulated ? FEW_ROUNDS : undefined
+    const done = []
+    for (const door of doors) done.push(await warmUp({ door, pages: settings.pages, nextEdit, rounds, signal }))
+    return combine(done)
   }
 
   return {
@@ -73,10 +76,12 @@ export function createPreparation ({ wikiUrl, seed, emulated, signal, progress }
     /**
      * @param {Settings} settings
      * @param {Record<'nocache' | 'source', import('../stack/doors.js').Door>} doors
-     * @returns {Promise<import('./warm-up.js').WarmUp>} of this wiki
+     * @param {string[]} wikiUrls  the wikis themselves
+     * @returns {Promise<import('./warm-up.js').WarmUp>} of these wikis
      * @throws {Error} when the wiki refuses a page
      */
-    async prepare (settings, doors) {
+    async prepare (settings, doors, wikiUrls) {
+      const [wikiUrl] = wikiUrls
       const missing = sizes.missing(settings)
       await writePages({ wikiUrl, seed, pages: missing, signal, onProgress: progress.writing })
       sizes.wrote(missing)
@@ -86,7 +91,9 @@ export function createPreparation ({ wikiUrl, seed, emulated, signal, progress }
         const headers = { 'content-type': 'text/markdown' }
         const probe = { method: 'POST', headers, body: PROBE_TEXT, timeoutMs: WRITE_TIMEOUT_MS }
         await request(`${wikiUrl}/wiki/${PROBE_PAGE}`, probe)
-        done.warmUp = await warmWiki(settings, doors.nocache)
+        // Through the balancer, one of several wikis might get all edits.
+        const ways = wikiUrls.length === 1 ? [doors.nocache] : wikiUrls.map((url) => ({ url }))
+        done.warmUp = await warmWikis(settings, ways)
         progress.ready(missing.length, done.warmUp)
       }
       if (opensConnections(settings)) {

@@ -6,8 +6,9 @@ import { emptyCache } from '../stack/cache.js'
 import { flexiblePorts } from '../stack/stack-ports.js'
 import { stackProcesses } from '../stack/stack-processes.js'
 import { hasLinks, stopStack } from '../stack/stack.js'
+import { missingForWikiShares } from '../stack/wiki-limits.js'
 import { purgeAndProveCold } from './cold.js'
-import { readCounter } from './counter.js'
+import { readCounters } from './counter.js'
 import { labDatabase } from './database.js'
 import { GROWTH_MAX_BYTES } from './disk.js'
 import { causeFault } from './fault.js'
@@ -38,7 +39,6 @@ export async function openSite ({ config, seed, profile, links, openOrigin, sign
   const directory = path.join(config.stateDirectory, 'lab')
   const database = config.mongodbUri === undefined ? null : labDatabase(config.mongodbUri)
   const { ports, moved } = await flexiblePorts(config.ports)
-  const wikiUrl = `http://127.0.0.1:${ports.wiki}`
   if (moved) progress.moved()
 
   // A killed earlier run may have left a stack.
@@ -46,7 +46,7 @@ export async function openSite ({ config, seed, profile, links, openOrigin, sign
   rmSync(directory, { recursive: true, force: true })
   const origin = await openOrigin({ config, stack: 'lab', signal, onProgress: progress.note })
   const stack = createLabStack({ directory, database, ports, origin, profile, links, signal, progress })
-  const preparation = createPreparation({ wikiUrl, seed, emulated: origin.facts.emulated === true, signal, progress })
+  const preparation = createPreparation({ seed, emulated: origin.facts.emulated === true, signal, progress })
   const mongodbUri = database?.uri ?? mongodUri(ports.mongod)
   const serverPid = await database?.serverPid() ?? null
   /** @type {import('../machine/reading.js').WatchedProcess[]} */
@@ -57,7 +57,6 @@ export async function openSite ({ config, seed, profile, links, openOrigin, sign
   ]
   const site = createStackSite({
     directory,
-    wikiUrl,
     mongodbUri,
     processes,
     origin,
@@ -82,7 +81,6 @@ export async function openSite ({ config, seed, profile, links, openOrigin, sign
 /**
  * @param {object} options
  * @param {string} options.directory  of the stack
- * @param {string} options.wikiUrl  the wiki itself, past every cache
  * @param {string} options.mongodbUri  of its database
  * @param {Site['processes']} options.processes
  * @param {import('../stack/origin/origin.js').Origin} options.origin
@@ -92,8 +90,9 @@ export async function openSite ({ config, seed, profile, links, openOrigin, sign
  * @param {AbortSignal} options.signal
  * @returns {Omit<Site, 'close' | 'links'>}
  */
-function createStackSite ({ directory, wikiUrl, mongodbUri, processes, origin, profile, stack, preparation, signal }) {
+function createStackSite ({ directory, mongodbUri, processes, origin, profile, stack, preparation, signal }) {
   const logs = createLogs(directory, () => origin.fetchLog(directory))
+  const wikiUrls = () => wikiUrlsOf(stack.state())
 
   /** @param {Settings} settings */
   async function start (settings) {
@@ -119,7 +118,7 @@ function createStackSite ({ directory, wikiUrl, mongodbUri, processes, origin, p
       preparation.forget('stack')
     },
 
-    facts: { target: null, origin: origin.facts },
+    facts: { target: null, origin: origin.facts, wiki_shares_missing: missingForWikiShares() },
     logs,
     // The emulated edge is a single point of presence.
     hasPops: false,
@@ -142,7 +141,7 @@ function createStackSite ({ directory, wikiUrl, mongodbUri, processes, origin, p
     async prepare (settings) {
       const { doors } = await start(settings)
       if (preparation.isHeavy(settings)) await stack.disengage()
-      const warmUp = await preparation.prepare(settings, doors)
+      const warmUp = await preparation.prepare(settings, doors, wikiUrls())
       // A purge during the trial would empty the caches in the middle of it.
       if (!await purgesSent(settings)) {
         throw new Error('the wiki could not purge the written pages from the edge; wiki.log in the stack\'s folder says why')
@@ -159,7 +158,7 @@ function createStackSite ({ directory, wikiUrl, mongodbUri, processes, origin, p
         door,
         stores: storesPages(door, settings),
         controls: running.controls,
-        wikiUrl,
+        wikiUrls: wikiUrls(),
         emptyOther,
         warmCache: () => warmCache({ url: door.url, lifetimeS: settings.ttl_s, signal })
       })
@@ -167,7 +166,7 @@ function createStackSite ({ directory, wikiUrl, mongodbUri, processes, origin, p
 
     causeFault: faultsOf({ origin, stack, signal }),
 
-    readCounter: () => readCounter(wikiUrl),
+    readCounter: () => readCounters(wikiUrls()),
 
     // The lab's own stack accepts any trial.
     async admit () {},
@@ -175,6 +174,13 @@ function createStackSite ({ directory, wikiUrl, mongodbUri, processes, origin, p
     ended: preparation.ended
   }
 }
+
+/**
+ * @param {import('../stack/state.js').StackState} state
+ * @returns {string[]} of the wikis themselves, past every cache and the origin's nginx
+ */
+const wikiUrlsOf = ({ ports, wiki_ports: wikiPorts = [ports.wiki] }) =>
+  wikiPorts.map((port) => `http://127.0.0.1:${port}`)
 
 /**
  * @param {Pick<Parameters<typeof createStackSite>[0], 'origin' | 'stack' | 'signal'>} parts

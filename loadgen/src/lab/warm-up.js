@@ -86,6 +86,25 @@ export async function warmUp ({ door, pages, nextEdit, rounds = ROUNDS, signal }
 }
 
 /**
+ * @param {WarmUp[]} each  of several wikis
+ * @returns {WarmUp} of all: sums of requests, the most rounds, and the longest times
+ */
+export function combine (each) {
+  if (each.length === 1) return each[0]
+  const of = (/** @type {'requests' | 'writes' | 'rounds' | 'read_mean_ms'} */ name) => each.map((one) => one[name])
+  const sum = (/** @type {number[]} */ values) => values.reduce((total, value) => total + value, 0)
+  const writesMs = each.flatMap(({ write_mean_ms: meanMs }) => meanMs ?? [])
+  return {
+    requests: sum(of('requests')),
+    writes: sum(of('writes')),
+    rounds: Math.max(...of('rounds')),
+    steady: each.every(({ steady }) => steady),
+    read_mean_ms: Math.max(...of('read_mean_ms')),
+    write_mean_ms: writesMs.length === 0 ? null : Math.max(...writesMs)
+  }
+}
+
+/**
  * @param {string} url  of the door
  * @param {AbortSignal} signal
  * @returns {(page: {name: string, text?: string}) => Promise<number>} reads a page, or saves its text; ms that it took

@@ -3,7 +3,7 @@ import { lookup } from 'node:dns/promises'
 import { BlockList, isIP } from 'node:net'
 import { arrivalsIn, stagesOf } from '../../scenarios/arrivals.js'
 import { integerOption, numberOption, siteOption } from '../commands/options.js'
-import { DEFAULT_SETTINGS } from '../lab/definition.js'
+import { DEFAULT_SETTINGS } from '../lab/settings.js'
 import { UsageError } from '../usage-error.js'
 
 /** Limits of the load on any other machine, even if the user owns it. */

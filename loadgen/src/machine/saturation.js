@@ -36,18 +36,19 @@ export const DISTURBED_SHARE = 0.1
  * @param {number | null} [during.fromUs]  of the first request, microseconds since 1970
  * @param {number | null} [during.untilUs]  of the last response
  * @param {number | null} [during.quotaCores]  of the origin's processes together; null: no limit
+ * @param {number | null} [during.wikiQuotaCores]  of all wikis, each with an equal share; null: no limit
  * @param {number | null} [during.remoteOriginShare]  of its own cores, that an origin on another machine used
  * @returns {Saturation | null} null: nothing was read, or the load was too short for readings within it
  */
 export function saturationOf (readings, {
-  fromUs = null, untilUs = null, quotaCores = null, remoteOriginShare = null
+  fromUs = null, untilUs = null, quotaCores = null, wikiQuotaCores = null, remoteOriginShare = null
 }) {
   const intervals = underLoad(intervalsOf(readings), fromUs, untilUs)
   if (intervals.length === 0) return null
   const mean = meanOf(intervals)
   const facts = { ...mean, cores: readings[0].processors.cores }
   return {
-    ...limitOf(facts, quotaCores, remoteOriginShare),
+    ...limitOf(facts, { quotaCores, wikiQuotaCores, remoteOriginShare }),
     disturbed: disturbanceOf(facts),
     sampled_s: round(intervals.reduce((sum, { duration_s: durationS }) => sum + durationS, 0)),
     ...rounded(facts)
@@ -99,11 +100,10 @@ function meanOf (intervals) {
 
 /**
  * @param {Facts} facts
- * @param {number | null} quotaCores
- * @param {number | null} remoteOriginShare
+ * @param {Record<'quotaCores' | 'wikiQuotaCores' | 'remoteOriginShare', number | null>} granted
  * @returns {{limit: Limit, evidence: string}}
  */
-function limitOf (facts, quotaCores, remoteOriginShare) {
+function limitOf (facts, { quotaCores, wikiQuotaCores, remoteOriginShare }) {
   const { parts, cores, busy_cores: busy } = facts
   const cpu = (/** @type {Part} */ part) => parts[part]?.cpu_cores ?? 0
   const usage = `the cores were ${percent(busy / cores)} busy: ${usersOf(facts)}`
@@ -120,6 +120,10 @@ function limitOf (facts, quotaCores, remoteOriginShare) {
       evidence: `the origin's processes used ${percent(usedCores / quotaCores)} of their ${quotaCores} cores, ` +
         `most of it ${NAMES[ofOrigin]}`
     }
+  }
+  if (wikiQuotaCores !== null && cpu('wiki') >= SATURATED.quota * wikiQuotaCores) {
+    const used = percent(cpu('wiki') / wikiQuotaCores)
+    return { limit: 'wiki', evidence: `the wikis used ${used} of their ${round(wikiQuotaCores)} cores` }
   }
   const thread = (/** @type {Part} */ part) => parts[part]?.busiest_thread_cores ?? 0
   const busiest = largest(['links', 'edge', 'origin', 'wiki', 'database'], thread)

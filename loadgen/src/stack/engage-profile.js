@@ -1,10 +1,11 @@
 import { replaceToxics } from '@stevec/harness/toxiproxy'
 import { setCpuShare } from '@stevec/harness/cgroup'
 import { toxicsOf } from '../profile/links.js'
+import { setWikiShares } from './wiki-limits.js'
 
 /**
  * What a profile needs of a stack.
- * @typedef {Pick<import('./state.js').StackState, 'profile' | 'limits' | 'links_api'> &
+ * @typedef {Pick<import('./state.js').StackState, 'profile' | 'limits' | 'wiki_limits' | 'links_api'> &
  *   {cache?: import('./state.js').StackState['cache']}} Stack
  */
 
@@ -13,7 +14,9 @@ import { toxicsOf } from '../profile/links.js'
  * @param {Stack} stack
  * @param {number} [originDelayMs]  extra delay of every response of the origin
  */
-export async function engageProfile ({ profile: { asked }, limits, links_api: api, cache }, originDelayMs = 0) {
+export async function engageProfile (stack, originDelayMs = 0) {
+  const { profile: { asked }, limits, links_api: api, cache } = stack
+  setWikiShares(stack, true)
   setCpuShare(limits, asked.origin.cpu_share)
   if (api === null) {
     if (originDelayMs > 0) throw new Error('a stack without links cannot delay the responses of its origin')
@@ -33,7 +36,9 @@ export async function engageProfile ({ profile: { asked }, limits, links_api: ap
  * Lifts CPU share and links; memory stays limited.
  * @param {Stack} stack
  */
-export async function disengageProfile ({ limits, links_api: api }) {
+export async function disengageProfile (stack) {
+  const { limits, links_api: api } = stack
+  setWikiShares(stack, false)
   setCpuShare(limits, null)
   if (api !== null) await replaceToxics(api, {})
 }

@@ -40,10 +40,11 @@ const newToken = () => randomBytes(16).toString('hex')
  * @param {import('./origin/origin.js').OriginRecord} options.origin
  * @param {string | null} options.cachePolicy
  * @param {boolean} options.links  whether links stand between the hops
+ * @param {number} options.wikis
  * @returns {Promise<{state: import('./state.js').StackState, internal: InternalPorts}>}
  */
-export async function planStack ({ ports, cache, profile, origin, cachePolicy, links }) {
-  const free = await freePorts(INTERNAL_PORTS.length, Object.values(ports))
+export async function planStack ({ ports, cache, profile, origin, cachePolicy, links, wikis }) {
+  const free = await freePorts(INTERNAL_PORTS.length + wikis - 1, Object.values(ports))
   const linked = /** @type {InternalPorts} */ (
     Object.fromEntries(INTERNAL_PORTS.map((name, index) => [name, free[index]])))
   const internal = links ? linked : withoutLinks(linked, ports)
@@ -53,6 +54,7 @@ export async function planStack ({ ports, cache, profile, origin, cachePolicy, l
     schema_version: 1,
     started_at: new Date().toISOString(),
     ports,
+    wiki_ports: [ports.wiki, ...free.slice(INTERNAL_PORTS.length)],
     reserved_ports: free,
     doors: doorsOf(ports),
     controls: { edge: control(internal.edgeControl), local: control(internal.localControl) },

@@ -1,10 +1,10 @@
 import { OTHER_CACHES } from '@stevec/cdn/caches'
+import { isWiki } from './wiki-names.js'
 
 /** The part that each process of a stack plays; a cache in front of the origin is `edge`, wherever it stands. */
 const PARTS = /** @type {Record<string, import('../machine/reading.js').Part>} */ ({
   mongod: 'database',
   redis: 'database',
-  wiki: 'wiki',
   'nginx origin': 'origin',
   'nginx edge': 'edge',
   'nginx local': 'edge',
@@ -19,7 +19,7 @@ const PARTS = /** @type {Record<string, import('../machine/reading.js').Part>} *
  * @throws {Error} when a process plays no known part: its processor time would be another part's
  */
 export const stackProcesses = ({ processes }) => processes.map(({ name, pid }) => {
-  const part = PARTS[name]
+  const part = isWiki(name) ? 'wiki' : PARTS[name]
   if (part === undefined) throw new Error(`the process "${name}" of the stack plays no known part`)
   return { name, pid, part }
 })

@@ -4,23 +4,23 @@ import { removeGroups } from '@stevec/harness/cgroup'
 import { createLimits } from '@stevec/harness/limits'
 import { startMongod } from '@stevec/harness/mongod'
 import { releasePorts } from '@stevec/harness/ports'
-import { isAlive, startProcess, stopProcess } from '@stevec/harness/processes'
-import { nginxModulesDirectory, requireTool } from '@stevec/harness/tools/locate'
+import { isAlive, stopProcess } from '@stevec/harness/processes'
+import { requireTool } from '@stevec/harness/tools/locate'
 import { startToxiproxy } from '@stevec/harness/toxiproxy'
-import { prepareRole } from '@stevec/nginx'
 import { loadProfile } from '../profile/profile.js'
 import { removeCache, startCache } from './cache.js'
-import { HOSTS } from './doors.js'
 import { engageProfile } from './engage-profile.js'
 import { waitForDoors } from './health.js'
 import { linksOf, planStack } from './layout.js'
 import { createLocalOrigin } from './origin/local.js'
 import { restoreOrigin } from './origin/remote.js'
+import { startProxies } from './proxies.js'
 import { startShared } from './shared.js'
 import { StackError } from './stack-error.js'
 import { refuseTakenPorts } from './stack-ports.js'
 import { logOf, readState, removeState, writeState } from './state.js'
 import { wikiEnvironmentOf } from './wiki-environment.js'
+import { limitWikis } from './wiki-limits.js'
 
 /** @typedef {import('./state.js').StackState} StackState */
 
@@ -39,6 +39,8 @@ import { wikiEnvironmentOf } from './wiki-environment.js'
  * @property {import('./cache.js').CacheName} [cache]  at the door `cached`; default: our edge
  * @property {import('./shared.js').Shared} [shared]  redis: a Redis beside the database, for the wiki; none: no Redis,
  *   whatever the environment says; default: the environment's REDIS_URL
+ * @property {number} [wikis]  behind the origin's nginx, on this machine; default 1
+ * @property {number | null} [wikiCpuShare]  of one core, for each wiki; default null: no limit of its own
  * @property {import('../profile/profile.js').Profile} [profile]  limits and links of origin and client; default: `none`
  * @property {boolean} [links]  true: links stand between the hops, whatever the profile says. They do in any case if
  *   the profile slows one of them, or if the origin is another machine: its door is a port of this one
@@ -72,18 +74,23 @@ export async function startStack (options) {
     outlive = false,
     wikiEnvironment = {},
     cache = 'edge',
+    wikis = 1,
+    wikiCpuShare = null,
     profile = loadProfile('none', { stateDirectory: directory }),
     engage = true,
     signal,
     onProgress = () => {}
   } = options
   const links = hasLinks({ links: options.links, profile, origin })
+  refuseWikisElsewhere(origin, wikis, wikiCpuShare)
   requireTool('nginx')
   await refuseTakenPorts(ports, mongodbUri === undefined)
   for (const role of ['origin', 'edge', 'local']) rmSync(path.join(directory, role), { recursive: true, force: true })
   mkdirSync(directory, { recursive: true, mode: 0o700 })
   const cachePolicy = wikiEnvironment.CACHE_POLICY ?? null
-  const { state, internal } = await planStack({ ports, cache, profile, origin: origin.record(), cachePolicy, links })
+  const { state, internal } = await planStack({
+    ...{ ports, cache, profile, cachePolicy, links, wikis }, origin: origin.record()
+  })
   /** @type {Starting} */
   const starting = {
     directory,
@@ -96,6 +103,7 @@ export async function startStack (options) {
   }
   try {
     limitOrigin(state, directory)
+    if (wikiCpuShare !== null) limitWikis(state, directory, wikiCpuShare)
     const uri = mongodbUri ?? await startDatabase(state, starting, options.databaseDirectory ?? directory)
     const originAddress = await startOrigin(state, starting, { ...options, origin, wikiEnvironment }, internal, uri)
     await startProxies(state, starting, internal, options.edgeOptions ?? {})
@@ -103,16 +111,7 @@ export async function startStack (options) {
       starting.next(cache)
       state.config_hashes[`cache/${cache}`] = await startCache(state.cache, directory, starting.started)
     }
-    if (links) {
-      starting.next('links')
-      await startToxiproxy({
-        links: linksOf(state, internal, originAddress),
-        port: internal.toxiproxy,
-        logFile: logOf(directory, 'toxiproxy'),
-        outlive,
-        onStart: starting.started
-      })
-    }
+    if (links) await startLinks(linksOf(state, internal, originAddress), internal.toxiproxy, starting)
     starting.next('doors')
     await waitForDoors(state, directory)
     if (engage) await engageProfile(state)
@@ -124,6 +123,27 @@ export async function startStack (options) {
     await releasePorts(state.reserved_ports ?? [])
     throw error
   }
+}
+
+/**
+ * @param {import('@stevec/harness/toxiproxy').Link[]} links
+ * @param {number} port  of toxiproxy's API
+ * @param {Starting} starting
+ */
+async function startLinks (links, port, { directory, outlive, started, next }) {
+  next('links')
+  await startToxiproxy({ links, port, logFile: logOf(directory, 'toxiproxy'), outlive, onStart: started })
+}
+
+/**
+ * @param {import('./origin/origin.js').Origin} origin
+ * @param {number} wikis
+ * @param {number | null} wikiCpuShare
+ * @throws {StackError}
+ */
+function refuseWikisElsewhere (origin, wikis, wikiCpuShare) {
+  if (origin.facts.kind === 'local' || (wikis === 1 && wikiCpuShare === null)) return
+  throw new StackError('several wikis, or wikis with a share of a core, run on this machine only: leave --origin out')
 }
 
 /**
@@ -195,13 +215,14 @@ async function startOrigin (state, starting, options, internal, mongodbUri) {
   const { address, configHash } = await origin.start({
     directory,
     mongodbUri,
-    wikiPort: state.ports.wiki,
+    wikiPorts: state.wiki_ports ?? [state.ports.wiki],
     nginxPort: internal.nginx,
     purgePort: internal.edgeControl,
     wikiEnvironment: wikiEnvironmentOf(state, wikiEnvironment, keepsZone),
     requestsAtOnceMax,
     outlive,
     cgroups: state.limits.directories,
+    wikiCgroups: state.wiki_limits?.groups.map(({ directories }) => directories),
     signal,
     onStart: started,
     onPart: next
@@ -211,50 +232,7 @@ async function startOrigin (state, starting, options, internal, mongodbUri) {
 }
 
 /**
- * Starts the edge and the client's own caching proxy.
- * @param {StackState} state
- * @param {Starting} starting
- * @param {import('./layout.js').InternalPorts} internal
- * @param {import('@stevec/nginx').EdgeOptions} edgeOptions
- */
-async function startProxies ({ ports, controls, config_hashes: hashes }, starting, internal, edgeOptions) {
-  const { directory, outlive, started, next } = starting
-  next('nginx')
-  const roles = /** @type {const} */ ([
-    {
-      role: 'edge',
-      port: internal.edge,
-      publicPort: ports.edge,
-      originPort: internal.edgeToOrigin,
-      cachedHost: HOSTS.cached,
-      nocacheHost: HOSTS.nocache,
-      controlPort: internal.edgeControl,
-      controlToken: controls.edge.token,
-      ...edgeOptions
-    },
-    {
-      role: 'local',
-      port: internal.local,
-      sourcePort: internal.localToOrigin,
-      sourcePublicPort: ports.origin,
-      sourceHost: HOSTS.source,
-      controlPort: internal.localControl,
-      controlToken: controls.local.token
-    }
-  ])
-  const binary = requireTool('nginx').path
-  const modulesDirectory = nginxModulesDirectory(binary) ?? ''
-  for (const role of roles) {
-    const name = `nginx ${role.role}`
-    const own = path.join(directory, role.role)
-    const { command, args, sha256 } = await prepareRole(role, { directory: own, binary, modulesDirectory })
-    hashes[`nginx/${role.role}`] = sha256
-    started(await startProcess({ name, command, args, logFile: logOf(directory, name), outlive }))
-  }
-}
-
-/**
- * Restarts the wiki of a running stack with other settings; its database and the caches keep running.
+ * Restarts the wikis of a running stack with other settings; its database and the caches keep running.
  * @param {import('./state.js').StackState} state
  * @param {import('./origin/origin.js').Origin} origin  that the stack was started with
  * @param {Record<string, string>} wikiEnvironment

@@ -8,6 +8,8 @@ import { isAlive } from '@stevec/harness/processes'
  * @property {1} schema_version
  * @property {string} started_at
  * @property {import('../config.js').Ports} ports
+ * @property {number[]} [wiki_ports]  of each wiki, the first one's is `ports.wiki`; absent: one wiki
+ * @property {import('./wiki-limits.js').WikiLimits} [wiki_limits]  absent: no wiki has a limit of its own
  * @property {number[]} [reserved_ports]  by the process that starts the stack, until it stops it
  * @property {Record<import('./doors.js').DoorName, import('./doors.js').Door>} doors
  * @property {Record<string, {url: string, token: string}>} controls  purge listeners, by role; `cache` if nginx's own
@@ -65,4 +67,4 @@ export function isRunning (state) {
  * @param {string} name  of a process
  * @returns {string} the file with its output
  */
-export const logOf = (directory, name) => path.join(directory, `${name.replace(' ', '-')}.log`)
+export const logOf = (directory, name) => path.join(directory, `${name.replaceAll(' ', '-')}.log`)

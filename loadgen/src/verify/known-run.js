@@ -118,7 +118,7 @@ function knownSite ({ url, counterUrl, stackDirectory, caching, processes }) {
       door,
       stores: storesPages(door, settings),
       controls: {},
-      wikiUrl: counterUrl
+      wikiUrls: [counterUrl]
     }),
     readCounter: () => readCounter(counterUrl),
     causeFault: async () => { throw new Error('the servers of `stevec verify` have no faults') },

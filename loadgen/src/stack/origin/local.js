@@ -7,6 +7,8 @@ import { readConfig } from '../../config.js'
 import { request } from '@stevec/harness/request'
 import { isAlive, killGroup, logTail, startProcess, stopProcess, waitUntil } from '@stevec/harness/processes'
 import { requireTool } from '@stevec/harness/tools/locate'
+import { logOf } from '../state.js'
+import { wikiName } from '../wiki-names.js'
 import { OriginError } from './origin-error.js'
 import { sampleProcesses } from './process-samples.js'
 
@@ -16,23 +18,28 @@ const READY_TIMEOUT_MS = 60_000
 /** @typedef {import('./origin.js').OriginStart} OriginStart */
 
 /**
- * Runs the wiki and its nginx as processes of this machine.
+ * Runs the wikis and their nginx as processes of this machine.
  * @returns {import('./origin.js').Origin}
  */
 export function createLocalOrigin () {
   const facts = localFacts()
-  /** @type {{wiki: ProcessIdentity | null, nginx: ProcessIdentity | null}} */
-  const running = { wiki: null, nginx: null }
+  /** @type {{wikis: ProcessIdentity[], nginx: ProcessIdentity | null}} */
+  const running = { wikis: [], nginx: null }
   /** Of the last start. @type {OriginStart} */
   let options
   /** @type {{command: string, args: string[]}} */
   let preparedNginx
 
   /** @param {import('./origin.js').WikiEnvironment} wikiEnvironment */
-  async function startWiki (wikiEnvironment) {
-    running.wiki = await startWikiProcess(options, wikiEnvironment)
-    options.onStart(running.wiki)
-    await waitUntilReady(running.wiki, options)
+  async function startWikis (wikiEnvironment) {
+    running.wikis = []
+    for (const index of options.wikiPorts.keys()) {
+      const wiki = await startWikiProcess(options, index, wikiEnvironment)
+      running.wikis.push(wiki)
+      options.onStart(wiki)
+      // One after the other: the first one may have to bring the database's form up to date.
+      await waitUntilReady(wiki, options, index)
+    }
   }
 
   async function startNginx () {
@@ -47,12 +54,12 @@ export function createLocalOrigin () {
     record: () => ({ facts, ssh: null, booted: false }),
     async start (given) {
       options = given
-      const { directory, wikiPort, nginxPort, wikiEnvironment, requestsAtOnceMax, onPart } = given
+      const { directory, wikiPorts, nginxPort, wikiEnvironment, requestsAtOnceMax, onPart } = given
       mkdirSync(directory, { recursive: true, mode: 0o700 })
-      onPart('wiki')
-      await startWiki(wikiEnvironment)
+      onPart(wikiPorts.length === 1 ? 'wiki' : `${wikiPorts.length} wikis`)
+      await startWikis(wikiEnvironment)
       const { sha256, command, args } = await prepareRole(
-        { role: 'origin', port: nginxPort, wikiPort, requestsAtOnceMax },
+        { role: 'origin', port: nginxPort, wikiPort: wikiPorts, requestsAtOnceMax },
         { directory: path.join(directory, 'origin'), binary: requireTool('nginx').path, modulesDirectory: '' }
       )
       preparedNginx = { command, args }
@@ -60,8 +67,8 @@ export function createLocalOrigin () {
       return { address: `127.0.0.1:${nginxPort}`, configHash: sha256 }
     },
     async restartWiki (wikiEnvironment) {
-      if (running.wiki !== null) await stopProcess(running.wiki)
-      await startWiki(wikiEnvironment)
+      await Promise.all(running.wikis.map((wiki) => stopProcess(wiki)))
+      await startWikis(wikiEnvironment)
     },
     async killNginx () {
       const nginx = running.nginx
@@ -74,7 +81,7 @@ export function createLocalOrigin () {
     nginxPid: () => running.nginx?.pid ?? null,
     async fetchLog () {},
     sample: (onSample) => sampleProcesses(
-      () => [running.wiki, running.nginx].filter((identity) => identity !== null),
+      () => [...running.wikis, running.nginx].filter((identity) => identity !== null),
       onSample
     ),
     async close () {}
@@ -93,22 +100,25 @@ const localFacts = () => ({
 
 /**
  * @param {OriginStart} options
+ * @param {number} index  of the wiki
  * @param {import('./origin.js').WikiEnvironment} wikiEnvironment
  */
-const startWikiProcess = ({ directory, mongodbUri, wikiPort, outlive, cgroups }, wikiEnvironment) => startProcess({
-  name: 'wiki',
+const startWikiProcess = (
+  { directory, mongodbUri, wikiPorts, outlive, cgroups, wikiCgroups }, index, wikiEnvironment
+) => startProcess({
+  name: wikiName(index),
   command: process.execPath,
   args: [...WIKI_ARGUMENTS],
-  logFile: wikiLog(directory),
+  logFile: logOf(directory, wikiName(index)),
   outlive,
-  cgroups,
+  cgroups: wikiCgroups?.[index] ?? cgroups,
   env: {
     ...readConfig().localWikiEnvironment,
     NODE_ENV: 'production',
     ...WIKI_ENVIRONMENT,
     ...wikiEnvironment,
     HOST: '127.0.0.1',
-    PORT: String(wikiPort),
+    PORT: String(wikiPorts[index]),
     MONGODB_URI: mongodbUri
   }
 })
@@ -116,18 +126,17 @@ const startWikiProcess = ({ directory, mongodbUri, wikiPort, outlive, cgroups },
 /**
  * @param {ProcessIdentity} wiki
  * @param {OriginStart} options
+ * @param {number} index  of the wiki
  * @throws {OriginError} when the wiki ends, or is not ready in time
  */
-async function waitUntilReady (wiki, { directory, wikiPort }) {
+async function waitUntilReady (wiki, { directory, wikiPorts }, index) {
+  const wikiPort = wikiPorts[index]
   const isReady = () => request(`http://127.0.0.1:${wikiPort}/readyz`, { timeoutMs: 2_000 })
     .then(({ status }) => status === 200, () => false)
   const ready = await waitUntil(async () => !isAlive(wiki) || await isReady(), READY_TIMEOUT_MS, 50)
   if (ready && isAlive(wiki)) return
-  const logFile = wikiLog(directory)
+  const logFile = logOf(directory, wiki.name)
   throw new OriginError(
     `the wiki did not become ready on port ${wikiPort}:\n${logTail(logFile) || `(its log ${logFile} is empty)`}`
   )
 }
-
-/** @param {string} directory  of the stack */
-const wikiLog = (directory) => path.join(directory, 'wiki.log')

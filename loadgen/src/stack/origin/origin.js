@@ -24,13 +24,14 @@ import { openHost, parseHost } from './host.js'
  * @typedef {object} OriginStart
  * @property {string} directory  of the stack
  * @property {string} mongodbUri  as seen from this machine
- * @property {number} wikiPort  on 127.0.0.1, for the wiki itself
+ * @property {number[]} wikiPorts  on 127.0.0.1, one for each wiki; an origin on another machine has one
  * @property {number} nginxPort  on 127.0.0.1, free, for an origin that needs one
  * @property {number} purgePort  on 127.0.0.1, where the edge accepts purges; the wiki uses the same address and port
  * @property {WikiEnvironment} wikiEnvironment
  * @property {number} [requestsAtOnceMax]  of a new nginx to the wiki; default: any number
  * @property {boolean} outlive  see startProcess
  * @property {string[]} cgroups  see startProcess
+ * @property {string[][]} [wikiCgroups]  of each wiki instead
  * @property {AbortSignal} [signal]
  * @property {(identity: import('@stevec/harness/processes').ProcessIdentity) => void} onStart
  * @property {(part: string) => void} onPart

@@ -183,7 +183,7 @@ export function createRemoteOrigin (
  * @returns {Promise<{link: ProcessIdentity, shared: string[]}>} `shared`: arguments that use the connection
  * @throws {OriginError} when there is no connection within a minute
  */
-async function connect (ssh, { directory, wikiPort, purgePort, outlive, signal, onStart }) {
+async function connect (ssh, { directory, wikiPorts: [wikiPort], purgePort, outlive, signal, onStart }) {
   const socket = path.join(directory, 'ssh')
   if (Buffer.byteLength(socket) > SOCKET_PATH_MAX_BYTES) {
     throw new OriginError(`${socket} is too long a path for a socket; choose a shorter folder in STEVEC_STATE`)
@@ -223,7 +223,7 @@ async function connect (ssh, { directory, wikiPort, purgePort, outlive, signal, 
  * @param {import('./origin.js').OriginStart} options
  * @throws {OriginError} when the wiki is not ready in time, or the connection ends
  */
-async function waitUntilReady (ssh, link, { wikiPort, signal }) {
+async function waitUntilReady (ssh, link, { wikiPorts: [wikiPort], signal }) {
   const isReady = () => request(`http://127.0.0.1:${wikiPort}/readyz`)
     .then(({ status }) => status === 200, () => false)
   const ready = await waitUntil(

@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import path from 'node:path'
+import { test } from 'node:test'
+import { gunzipSync } from 'node:zlib'
+import { missingForWikiShares } from '../src/stack/wiki-limits.js'
+import { createSandbox, json, trialsOf } from './helper.js'
+
+test('a trial with wikis=2 spreads its requests over two wikis, and counts them all', async (t) => {
+  const sandbox = await createSandbox()
+  t.after(sandbox.remove)
+  const file = sandbox.experiment({
+    settings: {
+      door: 'source', pages: 3, requests: 600, page_size_chars: 500, edit_ratio: 0.3, vus: 4, wiki_cpu_share: 0.2
+    },
+    factors: { wikis: [1, 2] },
+    presets: { quick: { repetitions: 1 } }
+  })
+  const { exitCode, stdout, stderr } = await sandbox.stevec(['run', file])
+  assert.equal(exitCode, 0, stdout + stderr)
+  const directory = path.join(sandbox.results, readdirSync(sandbox.results)[0])
+  const trials = trialsOf(directory)
+  assert.deepEqual(trials.map(({ settings }) => settings.wikis).sort(), [1, 2])
+  for (const { name, valid, invalid_reasons: reasons, settings, counter, warm_up: warmUp } of trials) {
+    assert.ok(valid, reasons.join())
+    assert.equal(counter.requests, 600)
+    assert.ok(counter.writes > 0)
+    assert.ok(warmUp.requests >= 3000 * settings.wikis, `${warmUp.requests} requests warmed ${settings.wikis}`)
+    const rows = gunzipSync(readFileSync(path.join(directory, 'trials', name, 'processes.csv.gz'))).toString()
+      .trim().split('\n').slice(1).map((row) => row.split(','))
+    const wikis = rows.filter(([, , part]) => part === 'wiki')
+    const names = [...new Set(wikis.map(([, process]) => process))].sort()
+    assert.deepEqual(names, ['wiki', 'wiki 2'].slice(0, settings.wikis))
+    for (const name of names) {
+      assert.ok(wikis.some(([, process, , cores]) => process === name && Number(cores) > 0), `${name} did nothing`)
+    }
+  }
+  assert.equal(json(path.join(directory, 'manifest.json')).wiki_shares_missing, missingForWikiShares())
+})
