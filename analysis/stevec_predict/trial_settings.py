@@ -21,7 +21,7 @@ KNOWN_SETTINGS = (
     ),
     *("rate_per_s", "connection_reuse", "policy", "popularity", "edit_popularity", "ttl_s", "stale_while_revalidate_s"),
     *("arrivals", "burst", "cache", "collapsing", "origin_cache_mib", "origin_delay_ms", "fault", "stale_if_error_s"),
-    *("wikis", "wiki_cpu_share", "shared"),
+    *("wikis", "wiki_cpu_share", "shared", "picture", "groups"),
     *("duration_max_s", "bound", "background_vus", "timeout_s"),
 )
 # These invalidate a page when a POST to it passes through them (RFC 9111, section 4.4). The other caches of
@@ -107,7 +107,7 @@ def scenario_of(
     policy = policy_of(settings)
     edits = requests * settings.get("edit_ratio", 0)
     # In get-post mode each edit starts with a read, so n iterations send n reads and n · edit_ratio edits.
-    reads = (requests if settings.get("edit", "post") == "get-post" else requests - edits) + other_reads
+    reads = (requests - edits if settings.get("edit", "post") == "post" else requests) + other_reads
     swr_s = settings.get("stale_while_revalidate_s") or 0.0
     scenario = Scenario(
         pages=settings["pages"],

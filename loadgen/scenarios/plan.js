@@ -60,6 +60,13 @@ export function requestAt (plan, index) {
 }
 
 /**
+ * @param {string} mark  of the trial
+ * @param {number} index  of the iteration that creates it
+ * @returns {string} name of a page that no other trial of the run has
+ */
+export const newPageName = (mark, index) => `new-${mark}-${index + 1}`
+
+/**
  * @param {number} page
  * @returns {string} the page's name in the wiki
  */

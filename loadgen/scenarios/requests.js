@@ -7,7 +7,7 @@ import { Trend } from 'k6/metrics'
 import { arrivalTimesOf, BEGIN_MS } from './arrivals.js'
 import { cacheStatusOf } from './cache-status.js'
 import { editText, largestOf, pageText, sizeOf } from './content.js'
-import { pageName, requestAt } from './plan.js'
+import { newPageName, pageName, requestAt } from './plan.js'
 
 /** @type {import('../src/lab/generator.js').GeneratorSettings} */
 const settings = JSON.parse(__ENV.STEVEC_GENERATOR)
@@ -32,6 +32,15 @@ function plannedTimes () {
 
 /** @type {Record<string, () => Record<string, import('k6/options').Scenario>>} */
 const SCENARIOS = {
+  groups: () => ({
+    requests: {
+      executor: 'per-vu-iterations',
+      vus: settings.vus,
+      iterations: plan.requests / settings.vus,
+      maxDuration: `${settings.duration_max_s}s`,
+      gracefulStop
+    }
+  }),
   closed: () => ({
     requests: {
       executor: 'shared-iterations',
@@ -75,7 +84,7 @@ const SCENARIOS = {
 }
 
 export const options = {
-  scenarios: SCENARIOS[settings.until_url !== null ? 'until' : settings.model](),
+  scenarios: SCENARIOS[settings.until_url !== null ? 'until' : settings.groups !== null ? 'groups' : settings.model](),
   // The same as `stevec cloudflare verify` sends: it shows before the load whether a CDN refuses this client.
   userAgent: 'stevec',
   noConnectionReuse: !settings.connection_reuse,
@@ -91,6 +100,7 @@ const paths = settings.paths_file === undefined
   ? null
   : new SharedArray('paths', () => JSON.parse(open(/** @type {string} */ (settings.paths_file))))
 const pathOf = (/** @type {number} */ page) => paths === null ? `/wiki/${pageName(page)}` : paths[page]
+const picture = settings.picture_markdown ?? ''
 
 /** Shared by all VUs. */
 const base = plan.edit_ratio > 0 ? new SharedArray('text', () => [pageText(plan.seed, 0, largestEdit)])[0] : ''
@@ -152,8 +162,11 @@ function oneIteration ({ testBeganAtUs }) {
   const index = (scenario ??= exec.scenario).iterationInTest
   // Everything that takes time comes before the wait, so that none of it is in the response time.
   const { page, edit } = requestAt(plan, index)
+  const creates = edit && settings.edit === 'create-get'
+  const path = creates ? `/wiki/${newPageName(settings.mark, index)}` : pathOf(page)
   const reads = !edit || settings.edit === 'get-post'
   const body = edit ? bodyOf(index, page) : null
+  waitForGroup()
   const dueMs = settings.model === 'open' ? BEGIN_MS + plannedMs(index) : null
   if (dueMs !== null) {
     const earlyMs = dueMs - clockMs()
@@ -163,23 +176,30 @@ function oneIteration ({ testBeganAtUs }) {
   }
   const atUs = (/** @type {number} */ clock) => testBeganAtUs + Math.round(1000 * clock)
   const plannedAtUs = dueMs === null ? null : atUs(dueMs)
-  if (reads) send({ method: 'GET', index, page, body: null, plannedAtUs })
+  if (reads) send({ method: 'GET', index, path, body: null, plannedAtUs })
   // The POST of `get-post` follows its GET.
   if (edit) {
-    send({ method: 'POST', index, page, body, plannedAtUs: reads && dueMs !== null ? atUs(clockMs()) : plannedAtUs })
+    send({ method: 'POST', index, path, body, plannedAtUs: reads && dueMs !== null ? atUs(clockMs()) : plannedAtUs })
   }
+  if (creates) send({ method: 'GET', index, path, body: null, plannedAtUs: null })
   if (settings.pause_s > 0) sleep(settings.pause_s)
 }
 
 /** @param {number} index @param {number} page */
 function bodyOf (index, page) {
   const sizeChars = settings.edit_size_chars ?? sizeOf(plan.seed, page, settings.page_size_chars)
-  return editText(base, `${settings.mark}x${index}`, sizeChars)
+  return editText(base, `${settings.mark}x${index}${picture === '' ? '' : `\n\n${picture}\n\n`}`, sizeChars)
+}
+
+/** Before its first iteration, a client waits for the turn of its group. */
+function waitForGroup () {
+  if (settings.groups === null || exec.vu.iterationInScenario > 0) return
+  sleep(Math.floor((exec.vu.idInTest - 1) / settings.groups.vus) * settings.groups.every_s)
 }
 
 function readOn () {
   for (let index = exec.scenario.iterationInTest; exec.instance.iterationsCompleted === 0; index += settings.vus) {
-    send({ method: 'GET', index, page: requestAt(plan, index).page, body: null, plannedAtUs: null })
+    send({ method: 'GET', index, path: pathOf(requestAt(plan, index).page), body: null, plannedAtUs: null })
     // Once per reader: the lab starts the probe only after all of them.
     if (index < settings.vus) http.get(`${settings.until_url}/answered`, { tags: { name: 'until' } })
     if (settings.pause_s > 0) sleep(settings.pause_s)
@@ -198,13 +218,13 @@ export function waitUntilTold () {
  * @param {object} request
  * @param {'GET' | 'POST'} request.method
  * @param {number} request.index
- * @param {number} request.page
+ * @param {string} request.path
  * @param {string | null} request.body
  * @param {number | null} request.plannedAtUs  null: not planned
  */
-function send ({ method, index, page, body, plannedAtUs }) {
+function send ({ method, index, path, body, plannedAtUs }) {
   const beganMs = clockMs()
-  const response = http.request(method, settings.url + pathOf(page), body, {
+  const response = http.request(method, settings.url + path, body, {
     redirects: 0,
     timeout: `${settings.timeout_s}s`,
     headers: body === null ? {} : { 'Content-Type': 'text/markdown' },

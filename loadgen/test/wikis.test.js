@@ -4,14 +4,15 @@ import path from 'node:path'
 import { test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
 import { missingForWikiShares } from '../src/stack/wiki-limits.js'
-import { createSandbox, json, trialsOf } from './helper.js'
+import { createSandbox, json, samplesOf, trialsOf } from './helper.js'
 
-test('a trial with wikis=2 spreads its requests over two wikis, and counts them all', async (t) => {
+test('clients in groups create pages with a picture and read them back, from one wiki and from two', async (t) => {
   const sandbox = await createSandbox()
   t.after(sandbox.remove)
   const file = sandbox.experiment({
     settings: {
-      door: 'source', pages: 3, requests: 600, page_size_chars: 500, edit_ratio: 0.3, vus: 4, wiki_cpu_share: 0.2
+      ...{ door: 'source', pages: 3, page_size_chars: 500, edit_ratio: 1, edit: 'create-get', picture: true },
+      ...{ requests: 300, vus: 6, groups: { vus: 2, every_s: 1 }, connection_reuse: true, wiki_cpu_share: 0.3 }
     },
     factors: { wikis: [1, 2] },
     presets: { quick: { repetitions: 1 } }
@@ -24,7 +25,12 @@ test('a trial with wikis=2 spreads its requests over two wikis, and counts them 
   for (const { name, valid, invalid_reasons: reasons, settings, counter, warm_up: warmUp } of trials) {
     assert.ok(valid, reasons.join())
     assert.equal(counter.requests, 600)
-    assert.ok(counter.writes > 0)
+    assert.deepEqual([counter.reads, counter.writes], [300, 300])
+    const samples = samplesOf(path.join(directory, 'trials', name))
+    assert.equal(new Set(samples.map(({ page }) => page)).size, 300)
+    assert.ok(samples.every(({ method, status }) => status === (method === 'POST' ? 201 : 200)))
+    const firstUs = Math.min(...samples.map(({ sentAtUs }) => sentAtUs))
+    assert.ok(samples.filter(({ sentAtUs }) => sentAtUs - firstUs < 900_000).length <= 2 * 2 * 50, 'one group begins')
     assert.ok(warmUp.requests >= 3000 * settings.wikis, `${warmUp.requests} requests warmed ${settings.wikis}`)
     const rows = gunzipSync(readFileSync(path.join(directory, 'trials', name, 'processes.csv.gz'))).toString()
       .trim().split('\n').slice(1).map((row) => row.split(','))

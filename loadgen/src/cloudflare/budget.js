@@ -28,7 +28,7 @@ export class BudgetError extends Error {}
  */
 export function requestsOfTrial ({ settings, plan }) {
   return {
-    probes: requestsPlanned(settings) + (settings.edit === 'get-post' ? plan.writes : 0),
+    probes: requestsPlanned(settings) + (settings.edit === 'post' ? 0 : plan.writes),
     background: settings.background_vus === 0 ? 0 : settings.background_vus * (1 + Math.ceil(roundsOf(settings))),
     proofs: PROOF_REQUESTS
   }

@@ -4,6 +4,21 @@ import { meanOf } from '../../scenarios/content.js'
 /** Caches and the database hold all pages in memory. */
 const PAGES_CHARS_MAX = 2_000_000_000
 
+/** Its Markdown and the mark of the edit fit in. */
+const PICTURE_TEXT_CHARS = 200
+
+/**
+ * @param {import('./settings.js').Settings} settings
+ * @returns {string | null}
+ */
+function groupContradiction ({ groups, model, vus, requests, background_vus: background }) {
+  if (groups === null) return null
+  if (model !== 'closed' || background > 0) return 'groups is for the closed model without a background'
+  if (vus % groups.vus !== 0) return `${vus} clients do not make whole groups of ${groups.vus}`
+  if (requests % vus !== 0) return `in groups each client does as many iterations: ${requests} is no multiple of ${vus}`
+  return null
+}
+
 /**
  * Finds settings that are valid alone but contradict each other.
  * @param {import('./definition.js').Settings} settings
@@ -33,6 +48,12 @@ export function contradiction (settings) {
   if (burst !== null && endOf(burst) > duration) {
     return `the burst ends after ${endOf(burst)} s, beyond duration_max_s = ${duration}`
   }
+  if (settings.edit === 'create-get' && model !== 'closed') return 'create-get is for the closed model'
+  if (settings.picture && (settings.edit_size_chars ?? meanOf(size)) < PICTURE_TEXT_CHARS) {
+    return `a text with a picture has at least ${PICTURE_TEXT_CHARS} characters: raise edit_size_chars`
+  }
+  const unequal = groupContradiction(settings)
+  if (unequal !== null) return unequal
   if (settings.cache !== 'edge' && settings.door !== 'cached') {
     return `cache sets the cache at the door cached, and the door is ${settings.door}`
   }

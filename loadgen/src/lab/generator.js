@@ -36,6 +36,7 @@ export const GARBAGE_COLLECTION = Object.freeze({ GOGC: '400', GOMEMLIMIT: '1GiB
  * @property {import('../../scenarios/plan.js').Plan} plan
  * @property {string} mark  prefix of each edit's text; unique to each trial of a run
  * @property {string} [paths_file]  JSON, the path of each page; default /wiki/page-000001 …
+ * @property {string | null} [picture_markdown]  that shows a picture in the text of each edit
  * @property {string | null} until_url  replaces the plan's end: the readers run until this address responds
  */
 

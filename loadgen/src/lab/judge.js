@@ -62,7 +62,7 @@ export function expectedCounter ({ trial: { settings, plan }, stores, severalCac
 
 /** @param {Pick<import('./matrix.js').PlannedTrial, 'settings' | 'plan'>} trial */
 function httpRequestsPlanned ({ settings, plan }) {
-  return requestsPlanned(settings) + (settings.edit === 'get-post' ? plan.writes : 0)
+  return requestsPlanned(settings) + (settings.edit === 'post' ? 0 : plan.writes)
 }
 
 /**

@@ -14,18 +14,19 @@ import { readSamples } from './trial-samples.js'
  */
 export async function measure ({ site, signal, watchPort, threads }, trial, directory, elapsed) {
   const { settings, plan: { plan } } = trial
-  const { doors, warmUp } = await site.prepare(settings)
+  const { doors, warmUp, pictureMarkdown = null } = await site.prepare(settings)
   const door = doors[settings.door]
-  const stores = storesPages(door, settings)
   const { coldProof, logStarts } = await proveCold(site, settings)
 
   const purgesSince = site.watchPurges(settings)
-  const probeSettings = { ...settings, url: door.url, plan, mark: `t${trial.trial}`, until_url: null }
+  const mark = `t${trial.trial}`
+  const given = { url: door.url, plan, mark, picture_markdown: pictureMarkdown, until_url: null }
+  const probeSettings = { ...settings, ...given }
   const load = await generateLoad({ site, settings, probeSettings, logStarts, directory, signal, watchPort, threads })
   signal.throwIfAborted()
   const purges = await purgesSince()
 
-  const samples = await readSamples({ load, settings, plan, withPop: site.hasPops, directory })
+  const samples = await readSamples({ load, settings, plan, mark, withPop: site.hasPops, directory })
   const { counter, refreshes, logLines, logLinesExpected } = await settleCounts(site, settings, samples, logStarts)
   await site.logs.keep(logStarts, directory)
   // A killed nginx logs nothing of the requests that it had in flight.
@@ -34,7 +35,7 @@ export async function measure ({ site, signal, watchPort, threads }, trial, dire
 
   const findings = {
     trial,
-    stores,
+    stores: storesPages(door, settings),
     severalCaches: door.several_caches === true,
     coldProof,
     k6: load.k6,

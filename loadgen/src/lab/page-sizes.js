@@ -38,6 +38,7 @@ export function createPageSizes (seed) {
         if (!edit) continue
         const sizeChars = settings.edit_size_chars ?? sizeOf(seed, page, settings.page_size_chars)
         chars += sizeChars
+        if (settings.edit === 'create-get') continue
         // An edit may have failed: a page that it would resize has an unknown size.
         if (sizes.get(page) !== sizeChars) sizes.delete(page)
       }

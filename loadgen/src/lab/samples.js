@@ -38,7 +38,7 @@ export const SERVED_BY_CACHE = new Set(['HIT', 'STALE', 'UPDATING'])
  * @param {string} options.target  csv.gz; removed on failure
  * @param {import('../../scenarios/plan.js').Plan} options.plan
  * @param {((index: number) => number) | null} [options.plannedMs]  of the open model: the planned times of the requests
- * @param {(page: number) => string} [options.nameOf]  of the column `page`
+ * @param {(page: number, index: number, edit: boolean) => string} [options.nameOf]  of the column `page`
  * @param {boolean} [options.withPop]  adds a column with the point of presence that responded, '' for none
  * @param {(sample: RequestSample) => void} [options.onSample]
  * @returns {Promise<Counts>}
@@ -67,13 +67,14 @@ export async function extractSamples (
         counting.add(sample)
         schedule?.add(sample)
         onSample(sample)
-        text += rowOf(sample, nameOf(requestAt(plan, sample.iteration).page), withPop)
+        const { page, edit } = requestAt(plan, sample.iteration)
+        text += rowOf(sample, nameOf(page, sample.iteration, edit), withPop)
       }
       if (text !== '') yield text
     }
     for (const { index, plannedAtUs } of schedule?.neverSent() ?? []) {
       const { page, edit } = requestAt(plan, index)
-      yield unsentRowOf({ index, plannedAtUs, page: nameOf(page), edit, withPop })
+      yield unsentRowOf({ index, plannedAtUs, page: nameOf(page, index, edit), edit, withPop })
     }
   }
 

@@ -1,6 +1,11 @@
 /** @typedef {import('../stack/doors.js').DoorName} DoorName */
 
 /**
+ * Clients that begin in groups, one group after the other.
+ * @typedef {{vus: number, every_s: number}} Groups
+ */
+
+/**
  * The settings of a trial; docs/results-format.md explains each.
  * @typedef {object} Settings
  * @property {DoorName} door
@@ -10,10 +15,12 @@
  * @property {number} requests
  * @property {number} edit_ratio
  * @property {import('../../scenarios/popularity.js').Popularity | null} edit_popularity
- * @property {'post' | 'get-post'} edit
+ * @property {'post' | 'get-post' | 'create-get'} edit
  * @property {number | null} edit_size_chars
+ * @property {boolean} picture
  * @property {'closed' | 'open'} model
  * @property {number} vus
+ * @property {Groups | null} groups
  * @property {number} pause_s
  * @property {number | null} rate_per_s
  * @property {import('../../scenarios/arrivals.js').Arrivals} arrivals
@@ -52,8 +59,10 @@ export const DEFAULT_SETTINGS = Object.freeze({
   edit_popularity: null,
   edit: 'post',
   edit_size_chars: null,
+  picture: false,
   model: 'closed',
   vus: 1,
+  groups: null,
   pause_s: 0,
   rate_per_s: null,
   arrivals: 'constant',

@@ -14,6 +14,7 @@ import { GROWTH_MAX_BYTES } from './disk.js'
 import { causeFault } from './fault.js'
 import { createLabStack } from './lab-stack.js'
 import { createLogs } from './logs.js'
+import { uploadPicture } from './picture.js'
 import { createPreparation } from './preparation.js'
 import { purgeLogEnd, purgesSince, waitUntilPurged } from './purges.js'
 import { storesPages } from './storing.js'
@@ -142,12 +143,13 @@ function createStackSite ({ directory, mongodbUri, processes, origin, profile, s
       const { doors } = await start(settings)
       if (preparation.isHeavy(settings)) await stack.disengage()
       const warmUp = await preparation.prepare(settings, doors, wikiUrls())
+      const pictureMarkdown = settings.picture ? await uploadPicture(wikiUrls()[0]) : null
       // A purge during the trial would empty the caches in the middle of it.
       if (!await purgesSent(settings)) {
         throw new Error('the wiki could not purge the written pages from the edge; wiki.log in the stack\'s folder says why')
       }
       await stack.engage(settings.origin_delay_ms)
-      return { doors, warmUp }
+      return { doors, warmUp, pictureMarkdown }
     },
 
     async proveCold (settings) {
@@ -213,7 +215,8 @@ const faultsOf = ({ origin, stack, signal }) => async (fault, { generators, hasR
  * @property {() => Promise<void>} [renew]  the next start begins with new processes and an empty database; absent where
  *   the wiki is somebody else's
  * @property {(settings: import('./definition.js').Settings) =>
- *   Promise<{doors: Doors, warmUp: import('./warm-up.js').WarmUp | null}>} prepare  brings the site into the state that
+ *   Promise<{doors: Doors, warmUp: import('./warm-up.js').WarmUp | null, pictureMarkdown?: string | null}>}
+ *   prepare  brings the site into the state that
  *   such a trial begins with: pages at their sizes, a warm wiki. `warmUp`: null if it needs none
  * @property {(settings: import('./definition.js').Settings) => Promise<import('./cold.js').ColdProof>} proveCold
  *   empties the caches and proves it at the trial's door; leaves the counter at 0

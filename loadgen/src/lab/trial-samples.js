@@ -1,6 +1,7 @@
 import path from 'node:path'
 import { wasCutOff } from './fault.js'
 import { arrivalTimesOf } from '../../scenarios/arrivals.js'
+import { newPageName, pageName } from '../../scenarios/plan.js'
 import { backgroundPlan } from './matrix.js'
 import { extractSamples } from './samples.js'
 
@@ -13,10 +14,11 @@ import { extractSamples } from './samples.js'
  * @param {import('./trial-load.js').TrialLoad} options.load
  * @param {import('./definition.js').Settings} options.settings
  * @param {import('../../scenarios/plan.js').Plan} options.plan
+ * @param {string} options.mark  see GeneratorSettings
  * @param {boolean} options.withPop  see extractSamples
  * @param {string} options.directory  of the trial
  */
-export async function readSamples ({ load: { csvFile, background, fault }, settings, plan, withPop, directory }) {
+export async function readSamples ({ load: { csvFile, background, fault }, settings, plan, mark, withPop, directory }) {
   /** Sentences. @type {string[]} */
   const unreadable = []
   /** @type {<T>(what: string, counts: Promise<T>) => Promise<T | null>} */
@@ -31,6 +33,8 @@ export async function readSamples ({ load: { csvFile, background, fault }, setti
     target: path.join(directory, 'samples.csv.gz'),
     plan,
     plannedMs: settings.model === 'open' ? arrivalTimesOf(settings, plan) : null,
+    nameOf: (page, index, edit) =>
+      edit && settings.edit === 'create-get' ? newPageName(mark, index) : pageName(page),
     withPop,
     onSample: (sample) => { if (fault !== null && wasCutOff(sample, fault)) cutOff += 1 }
   }))
