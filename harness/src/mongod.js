@@ -6,7 +6,7 @@ import { requireTool } from './tools/locate.js'
 import { freePorts, releasePorts } from './ports.js'
 import { logTail, startProcess, stopProcess, waitUntil } from './processes.js'
 
-const REPLICA_SET = 'stevec'
+export const REPLICA_SET = 'stevec'
 const READY_TIMEOUT_MS = 60_000
 
 /**
@@ -27,29 +27,10 @@ const READY_TIMEOUT_MS = 60_000
 export async function startMongod (
   { port, directory, outlive = false, cgroups, env, cacheGib = 0.25, onStart = () => {} } = {}
 ) {
-  const tool = requireTool('mongod')
   const home = directory ?? mkdtempSync(path.join(tmpdir(), 'stevec-mongod-'))
   const listen = port ?? (await freePorts(1))[0]
-  const logFile = path.join(home, 'mongod.log')
-  mkdirSync(path.join(home, 'data'), { recursive: true })
-
-  const mongod = await startProcess({
-    name: 'mongod',
-    command: tool.path,
-    args: [
-      '--dbpath', path.join(home, 'data'), '--port', String(listen), '--bind_ip', '127.0.0.1', '--nounixsocket',
-      '--replSet', REPLICA_SET, '--oplogSize', '128', '--wiredTigerCacheSizeGB', String(cacheGib), '--quiet',
-      '--setParameter', 'diagnosticDataCollectionEnabled=false',
-      // Default 60: after a killed wiki, its open transactions would block edits of their pages for that long.
-      '--setParameter', 'transactionLifetimeLimitSeconds=10',
-      // No other node can take over: waiting for an election before the shutdown would only cost a second.
-      '--setParameter', 'shutdownTimeoutMillisForSignaledShutdown=100'
-    ],
-    logFile,
-    outlive,
-    cgroups,
-    env
-  })
+  const node = await startNode({ name: 'mongod', port: listen, home, outlive, cgroups, env, cacheGib })
+  const { process: mongod, logFile } = node
   onStart(mongod)
   const stop = async () => {
     await stopProcess(mongod)
@@ -65,6 +46,40 @@ export async function startMongod (
   }
   const uriFor = (/** @type {string} */ database) => mongodUri(listen, database)
   return { uri: mongodUri(listen), uriFor, port: listen, stop }
+}
+
+/**
+ * Starts one mongod, of a replica set that is still to be initiated.
+ * @param {object} options
+ * @param {string} options.name  of the process
+ * @param {number} options.port
+ * @param {string} options.home  holds data/ and mongod.log
+ * @param {number} options.cacheGib
+ * @param {boolean} [options.outlive]
+ * @param {string[]} [options.cgroups]
+ * @param {NodeJS.ProcessEnv} [options.env]
+ */
+export async function startNode ({ name, port, home, cacheGib, outlive, cgroups, env }) {
+  const logFile = path.join(home, 'mongod.log')
+  mkdirSync(path.join(home, 'data'), { recursive: true })
+  const process = await startProcess({
+    name,
+    command: requireTool('mongod').path,
+    args: [
+      '--dbpath', path.join(home, 'data'), '--port', String(port), '--bind_ip', '127.0.0.1', '--nounixsocket',
+      '--replSet', REPLICA_SET, '--oplogSize', '128', '--wiredTigerCacheSizeGB', String(cacheGib), '--quiet',
+      '--setParameter', 'diagnosticDataCollectionEnabled=false',
+      // Default 60: after a killed wiki, its open transactions would block edits of their pages for that long.
+      '--setParameter', 'transactionLifetimeLimitSeconds=10',
+      // Waiting for an election before the shutdown would only cost a second.
+      '--setParameter', 'shutdownTimeoutMillisForSignaledShutdown=100'
+    ],
+    logFile,
+    outlive,
+    cgroups,
+    env
+  })
+  return { process, logFile }
 }
 
 /**

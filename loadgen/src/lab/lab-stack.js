@@ -26,8 +26,8 @@ import { cachingFor, OPEN_TO_TRIALS } from './wiki-settings.js'
  * What only another stack can change.
  * @param {Settings} settings
  */
-const partsOf = ({ cache, collapsing, wikis, wiki_cpu_share: wikiCpuShare, shared }) =>
-  ({ cache, collapsing, wikis, wikiCpuShare, shared })
+const partsOf = ({ cache, collapsing, database, wikis, wiki_cpu_share: wikiCpuShare, shared }) =>
+  ({ cache, collapsing, database, wikis, wikiCpuShare, shared })
 
 /**
  * @param {Record<string, string>} caching

@@ -33,6 +33,7 @@
  * @property {import('../stack/cache.js').CacheName} cache
  * @property {boolean} collapsing
  * @property {number} origin_cache_mib
+ * @property {import('../stack/database.js').DatabaseKind} database
  * @property {number} wikis
  * @property {number | null} wiki_cpu_share
  * @property {import('../stack/shared.js').Shared} shared
@@ -75,6 +76,7 @@ export const DEFAULT_SETTINGS = Object.freeze({
   cache: 'edge',
   collapsing: true,
   origin_cache_mib: 0,
+  database: 'single',
   wikis: 1,
   wiki_cpu_share: null,
   shared: 'none',

@@ -41,12 +41,14 @@ const newToken = () => randomBytes(16).toString('hex')
  * @param {string | null} options.cachePolicy
  * @param {boolean} options.links  whether links stand between the hops
  * @param {number} options.wikis
+ * @param {number} options.databaseNodes
  * @returns {Promise<{state: import('./state.js').StackState, internal: InternalPorts}>}
  */
-export async function planStack ({ ports, cache, profile, origin, cachePolicy, links, wikis }) {
-  const free = await freePorts(INTERNAL_PORTS.length + wikis - 1, Object.values(ports))
+export async function planStack ({ ports, cache, profile, origin, cachePolicy, links, wikis, databaseNodes }) {
+  const free = await freePorts(INTERNAL_PORTS.length + wikis - 1 + databaseNodes - 1, Object.values(ports))
   const linked = /** @type {InternalPorts} */ (
     Object.fromEntries(INTERNAL_PORTS.map((name, index) => [name, free[index]])))
+  const more = free.slice(INTERNAL_PORTS.length)
   const internal = links ? linked : withoutLinks(linked, ports)
   const control = (/** @type {number} */ port, token = newToken()) => ({ url: `http://127.0.0.1:${port}`, token })
   /** @type {import('./state.js').StackState} */
@@ -54,7 +56,8 @@ export async function planStack ({ ports, cache, profile, origin, cachePolicy, l
     schema_version: 1,
     started_at: new Date().toISOString(),
     ports,
-    wiki_ports: [ports.wiki, ...free.slice(INTERNAL_PORTS.length)],
+    wiki_ports: [ports.wiki, ...more.slice(0, wikis - 1)],
+    database_ports: [ports.mongod, ...more.slice(wikis - 1)],
     reserved_ports: free,
     doors: doorsOf(ports),
     controls: { edge: control(internal.edgeControl), local: control(internal.localControl) },

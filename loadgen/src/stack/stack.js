@@ -2,13 +2,13 @@ import { mkdirSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import { removeGroups } from '@stevec/harness/cgroup'
 import { createLimits } from '@stevec/harness/limits'
-import { startMongod } from '@stevec/harness/mongod'
 import { releasePorts } from '@stevec/harness/ports'
 import { isAlive, stopProcess } from '@stevec/harness/processes'
 import { requireTool } from '@stevec/harness/tools/locate'
 import { startToxiproxy } from '@stevec/harness/toxiproxy'
 import { loadProfile } from '../profile/profile.js'
 import { removeCache, startCache } from './cache.js'
+import { NODES, startDatabase } from './database.js'
 import { engageProfile } from './engage-profile.js'
 import { waitForDoors } from './health.js'
 import { linksOf, planStack } from './layout.js'
@@ -29,6 +29,7 @@ import { limitWikis } from './wiki-limits.js'
  * @property {string} directory  of the stack: state, logs, caches, and the database unless `databaseDirectory` is set
  * @property {string} [databaseDirectory]  for a database that outlives the stack
  * @property {string} [mongodbUri]  the user's database instead of our own mongod
+ * @property {import('./database.js').DatabaseKind} [database]  of our own; default: a single mongod
  * @property {import('../config.js').Ports} ports
  * @property {import('./origin/origin.js').Origin} [origin]  where the wiki and its nginx run; default: this machine
  * @property {boolean} [outlive]  whether the stack keeps running when this process ends
@@ -74,6 +75,7 @@ export async function startStack (options) {
     outlive = false,
     wikiEnvironment = {},
     cache = 'edge',
+    database = 'single',
     wikis = 1,
     wikiCpuShare = null,
     profile = loadProfile('none', { stateDirectory: directory }),
@@ -82,14 +84,14 @@ export async function startStack (options) {
     onProgress = () => {}
   } = options
   const links = hasLinks({ links: options.links, profile, origin })
-  refuseWikisElsewhere(origin, wikis, wikiCpuShare)
+  refuseContradiction({ origin, wikis, wikiCpuShare, mongodbUri, database })
   requireTool('nginx')
   await refuseTakenPorts(ports, mongodbUri === undefined)
   for (const role of ['origin', 'edge', 'local']) rmSync(path.join(directory, role), { recursive: true, force: true })
   mkdirSync(directory, { recursive: true, mode: 0o700 })
   const cachePolicy = wikiEnvironment.CACHE_POLICY ?? null
   const { state, internal } = await planStack({
-    ...{ ports, cache, profile, cachePolicy, links, wikis }, origin: origin.record()
+    ...{ ports, cache, profile, cachePolicy, links, wikis, databaseNodes: NODES[database] }, origin: origin.record()
   })
   /** @type {Starting} */
   const starting = {
@@ -136,14 +138,17 @@ async function startLinks (links, port, { directory, outlive, started, next }) {
 }
 
 /**
- * @param {import('./origin/origin.js').Origin} origin
- * @param {number} wikis
- * @param {number | null} wikiCpuShare
+ * @param {Pick<StackOptions, 'mongodbUri'> &
+ *   Required<Pick<StackOptions, 'origin' | 'wikis' | 'wikiCpuShare' | 'database'>>} options
  * @throws {StackError}
  */
-function refuseWikisElsewhere (origin, wikis, wikiCpuShare) {
-  if (origin.facts.kind === 'local' || (wikis === 1 && wikiCpuShare === null)) return
-  throw new StackError('several wikis, or wikis with a share of a core, run on this machine only: leave --origin out')
+function refuseContradiction ({ origin, wikis, wikiCpuShare, mongodbUri, database }) {
+  if (origin.facts.kind !== 'local' && (wikis > 1 || wikiCpuShare !== null)) {
+    throw new StackError('several wikis, or wikis with a share of a core, run on this machine only: leave --origin out')
+  }
+  if (mongodbUri !== undefined && database !== 'single') {
+    throw new StackError(`database=${database} is a database of the stack's own: leave MONGODB_URI out`)
+  }
 }
 
 /**
@@ -180,22 +185,6 @@ function limitOrigin (state, directory) {
   const { controllers, missing } = state.limits
   const lost = /** @type {const} */ (['cpu', 'memory']).find((name) => profile.applied[name] && !controllers[name])
   if (lost) throw new StackError(`the profile ${profile.name} cannot be applied any more: ${missing[lost]}`)
-}
-
-/**
- * @param {StackState} state
- * @param {Starting} starting
- * @param {string} databaseDirectory
- * @returns {Promise<string>} its URI
- */
-async function startDatabase (state, { outlive, started, next }, databaseDirectory) {
-  next('mongod')
-  mkdirSync(databaseDirectory, { recursive: true, mode: 0o700 })
-  const cgroups = state.limits.directories
-  const { uri } = await startMongod({
-    port: state.ports.mongod, directory: databaseDirectory, outlive, cgroups, onStart: started
-  })
-  return uri
 }
 
 /**
