@@ -103,28 +103,38 @@ export const redisUrl = ({ port, password, database = 0 }) =>
  * @property {() => Promise<void>} stop
  */
 
+/** @param {number} number  from 1 @returns {string} of the process */
+export const sentinelName = (number) => `sentinel ${number}`
+
+/** Names of the processes of a group. */
+export const GROUP_NAMES = Object.freeze({ master: 'redis master', replica: 'redis replica' })
+
 /**
  * Starts a master, a replica and sentinels, and waits until the sentinels could fail over.
  * https://redis.io/docs/latest/operate/oss_and_stack/management/sentinel/
- * @param {Pick<RedisOptions, 'maxmemoryMib' | 'password' | 'appendonly' | 'env'> & {sentinels?: 1 | 3}} [options]
- *   with 3 sentinels two must agree that the master is down
+ * @param {Omit<RedisOptions, 'name' | 'port' | 'unixSocket' | 'replicaOf'> &
+ *   {sentinels?: 1 | 3, ports?: number[]}} [options]
+ *   with 3 sentinels two must agree that the master is down; `ports`: of master, replica and sentinels; default: free
+ *   ones
  * @returns {Promise<RedisGroup>}
  * @throws {Error} when a part does not become ready within a minute
  */
-export async function startRedisGroup ({ sentinels: count = 1, ...options } = {}) {
+export async function startRedisGroup ({ sentinels: count = 1, ports = [], ...options } = {}) {
   /** @type {{stop: () => Promise<void>}[]} */
   const started = []
   const stop = async () => { for (const each of [...started].reverse()) await each.stop() }
   const { password } = options
   try {
-    const master = await startRedis({ ...options, name: 'redis master' })
+    const [ofMaster, ofReplica, ...ofSentinels] = ports
+    const master = await startRedis({ ...options, name: GROUP_NAMES.master, port: ofMaster })
     started.push(master)
-    const replica = await startRedis({ ...options, name: 'redis replica', replicaOf: master })
+    const replica = await startRedis({ ...options, name: GROUP_NAMES.replica, port: ofReplica, replicaOf: master })
     started.push(replica)
     /** @type {Awaited<ReturnType<typeof startSentinel>>[]} */
     const sentinels = []
     for (let number = 1; number <= count; number++) {
-      const sentinel = await startSentinel({ number, master, password, quorum: count === 1 ? 1 : 2 })
+      const place = { ...options, port: ofSentinels[number - 1] }
+      const sentinel = await startSentinel({ ...place, number, master, quorum: count === 1 ? 1 : 2 })
       started.push(sentinel)
       sentinels.push(sentinel)
     }
@@ -138,12 +148,12 @@ export async function startRedisGroup ({ sentinels: count = 1, ...options } = {}
   }
 }
 
-/** @param {{number: number, master: Redis, password?: string, quorum: number}} options */
-function startSentinel ({ number, master, password, quorum }) {
+/** @param {RedisOptions & {number: number, master: Redis, quorum: number}} options */
+function startSentinel ({ number, master, quorum, ...options }) {
   const isReady = async (/** @type {number} */ port) =>
     String(await ask(redisUrl({ port }), (client) => client.sendCommand(['PING']))) === 'PONG'
-  const secret = checkedPassword(password)
-  return startServer({ name: `sentinel ${number}` }, isReady, ({ port }) => [
+  const secret = checkedPassword(options.password)
+  return startServer({ ...options, name: sentinelName(number) }, isReady, ({ port }) => [
     `port ${port}`,
     `sentinel monitor ${MASTER_NAME} 127.0.0.1 ${master.port} ${quorum}`,
     `sentinel down-after-milliseconds ${MASTER_NAME} ${DOWN_AFTER_MS}`,

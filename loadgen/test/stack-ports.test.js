@@ -22,7 +22,7 @@ async function isReserved (port) {
 test('a stack reserves its ports until it is stopped', async () => {
   const { directory, stop } = await startDoors({})
   const ports = readState(directory)?.reserved_ports ?? []
-  assert.equal(ports.length, 13)
+  assert.equal(ports.length, 12)
   for (const port of ports) assert.equal(await isReserved(port), true)
   await stop()
   for (const port of ports) assert.equal(await isReserved(port), false)

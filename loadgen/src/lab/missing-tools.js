@@ -9,7 +9,7 @@ import { levelsOf, levelText } from './levels.js'
 /** @param {Partial<Settings>} settings @returns {string[]} programs that not every machine has */
 const toolsFor = ({ cache, shared }) => [
   ...cache === undefined ? [] : [cache],
-  ...shared === 'redis' ? ['redis'] : []
+  ...shared === undefined || shared === 'none' ? [] : ['redis']
 ]
 
 /**

@@ -2,14 +2,15 @@ import { randomBytes } from 'node:crypto'
 import { freePorts } from '@stevec/harness/ports'
 import { makeCacheDirectory } from './cache.js'
 import { doorsOf, HOSTS } from './doors.js'
+import { sharedServers } from './shared.js'
 
 /**
- * Ports that no client uses: those of the caches, of the origin's nginx, of the links between them and of Redis.
+ * Ports that no client uses: those of the caches, of the origin's nginx and of the links between them.
  * @typedef {Record<(typeof INTERNAL_PORTS)[number], number>} InternalPorts
  */
 const INTERNAL_PORTS = /** @type {const} */ ([
   'edge', 'nginx', 'local', 'edgeToOrigin', 'localToOrigin', 'edgeControl', 'localControl', 'toxiproxy',
-  'cache', 'clientToCache', 'cacheToOrigin', 'cacheControl', 'redis'
+  'cache', 'clientToCache', 'cacheToOrigin', 'cacheControl'
 ])
 
 /**
@@ -42,10 +43,12 @@ const newToken = () => randomBytes(16).toString('hex')
  * @param {boolean} options.links  whether links stand between the hops
  * @param {number} options.wikis
  * @param {number} options.databaseNodes
+ * @param {import('./shared.js').Shared} options.shared
  * @returns {Promise<{state: import('./state.js').StackState, internal: InternalPorts}>}
  */
-export async function planStack ({ ports, cache, profile, origin, cachePolicy, links, wikis, databaseNodes }) {
-  const free = await freePorts(INTERNAL_PORTS.length + wikis - 1 + databaseNodes - 1, Object.values(ports))
+export async function planStack ({ ports, cache, profile, origin, cachePolicy, links, wikis, databaseNodes, shared }) {
+  const count = INTERNAL_PORTS.length + wikis - 1 + databaseNodes - 1 + sharedServers(shared)
+  const free = await freePorts(count, Object.values(ports))
   const linked = /** @type {InternalPorts} */ (
     Object.fromEntries(INTERNAL_PORTS.map((name, index) => [name, free[index]])))
   const more = free.slice(INTERNAL_PORTS.length)
@@ -57,7 +60,8 @@ export async function planStack ({ ports, cache, profile, origin, cachePolicy, l
     started_at: new Date().toISOString(),
     ports,
     wiki_ports: [ports.wiki, ...more.slice(0, wikis - 1)],
-    database_ports: [ports.mongod, ...more.slice(wikis - 1)],
+    database_ports: [ports.mongod, ...more.slice(wikis - 1, wikis + databaseNodes - 2)],
+    shared_ports: more.slice(wikis + databaseNodes - 2),
     reserved_ports: free,
     doors: doorsOf(ports),
     controls: { edge: control(internal.edgeControl), local: control(internal.localControl) },

@@ -1,7 +1,28 @@
-import { newRedisPassword, startRedis } from '@stevec/harness/redis'
+import { GROUP_NAMES, newRedisPassword, sentinelName, startRedis, startRedisGroup } from '@stevec/harness/redis'
 import { StackError } from './stack-error.js'
 
-/** What wikis share besides the database. @typedef {'none' | 'redis'} Shared */
+/**
+ * What wikis share besides the database: a Redis; or a master that answers writes, a replica that answers reads, and
+ * three sentinels that promote the replica when the master dies.
+ * @typedef {'none' | 'redis' | 'redis-replicated'} Shared
+ */
+
+const SENTINELS = 3
+
+/** Names of the processes of each kind, in the order of their ports. */
+const NAMES = Object.freeze({
+  none: [],
+  redis: ['redis'],
+  'redis-replicated': [
+    ...Object.values(GROUP_NAMES), ...Array.from({ length: SENTINELS }, (_, index) => sentinelName(index + 1))
+  ]
+})
+
+/** Of every kind. */
+export const SHARED_NAMES = Object.values(NAMES).flat()
+
+/** @param {Shared} shared @returns {number} processes, each with a port */
+export const sharedServers = (shared) => NAMES[shared].length
 
 /**
  * Starts the Redis of a stack, beside its database and within the same limits. `state.redis_url` says then what the
@@ -9,19 +30,22 @@ import { StackError } from './stack-error.js'
  * @param {import('./state.js').StackState} state
  * @param {import('./stack.js').Starting} starting
  * @param {Shared | undefined} shared  undefined: as the environment says
- * @param {number} port
  * @throws {StackError} when the wiki runs on another machine, which cannot reach a Redis on loopback
  */
-export async function startShared (state, { directory, outlive, started, next }, shared, port) {
+export async function startShared (state, { directory, outlive, started, next }, shared) {
   if (shared === undefined) return
   state.redis_url = null
   if (shared === 'none') return
   if (state.origin.facts.kind !== 'local') {
-    throw new StackError('shared=redis is for a wiki on this machine: its Redis listens on loopback; leave --origin out')
+    throw new StackError(
+      `shared=${shared} is for a wiki on this machine: its Redis listens on loopback; leave --origin out`)
   }
-  next('redis')
-  const { url } = await startRedis({
-    port, directory, password: newRedisPassword(), outlive, cgroups: state.limits.directories, onStart: started
-  })
+  next(shared === 'redis' ? 'redis' : 'redis with a replica and sentinels')
+  const ports = state.shared_ports ?? []
+  const password = newRedisPassword()
+  const common = { directory, password, outlive, cgroups: state.limits.directories, onStart: started }
+  const { url } = shared === 'redis'
+    ? await startRedis({ port: ports[0], ...common })
+    : await startRedisGroup({ ports, sentinels: SENTINELS, ...common })
   state.redis_url = url
 }

@@ -1,11 +1,12 @@
 import { OTHER_CACHES } from '@stevec/cdn/caches'
 import { nodeName } from '@stevec/harness/replica-set'
+import { SHARED_NAMES } from './shared.js'
 import { isWiki } from './wiki-names.js'
 
 /** The part that each process of a stack plays; a cache in front of the origin is `edge`, wherever it stands. */
 const PARTS = /** @type {Record<string, import('../machine/reading.js').Part>} */ ({
   ...Object.fromEntries([0, 1, 2].map((index) => [nodeName(index), 'database'])),
-  redis: 'database',
+  ...Object.fromEntries(SHARED_NAMES.map((name) => [name, 'database'])),
   'nginx origin': 'origin',
   'nginx edge': 'edge',
   'nginx local': 'edge',

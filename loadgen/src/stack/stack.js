@@ -38,8 +38,8 @@ import { limitWikis } from './wiki-limits.js'
  * @property {number} [requestsAtOnceMax]  requests in flight from the origin's nginx to the wiki; default: any number
  * @property {import('@stevec/nginx').EdgeOptions} [edgeOptions]
  * @property {import('./cache.js').CacheName} [cache]  at the door `cached`; default: our edge
- * @property {import('./shared.js').Shared} [shared]  redis: a Redis beside the database, for the wiki; none: no Redis,
- *   whatever the environment says; default: the environment's REDIS_URL
+ * @property {import('./shared.js').Shared} [shared]  redis, redis-replicated: a Redis beside the database, for the
+ *   wiki; none: no Redis, whatever the environment says; default: the environment's REDIS_URL
  * @property {number} [wikis]  behind the origin's nginx, on this machine; default 1
  * @property {number | null} [wikiCpuShare]  of one core, for each wiki; default null: no limit of its own
  * @property {import('../profile/profile.js').Profile} [profile]  limits and links of origin and client; default: `none`
@@ -91,7 +91,8 @@ export async function startStack (options) {
   mkdirSync(directory, { recursive: true, mode: 0o700 })
   const cachePolicy = wikiEnvironment.CACHE_POLICY ?? null
   const { state, internal } = await planStack({
-    ...{ ports, cache, profile, cachePolicy, links, wikis, databaseNodes: NODES[database] }, origin: origin.record()
+    ...{ ports, cache, profile, cachePolicy, links, wikis, databaseNodes: NODES[database] },
+    ...{ shared: options.shared ?? 'none', origin: origin.record() }
   })
   /** @type {Starting} */
   const starting = {
@@ -107,6 +108,7 @@ export async function startStack (options) {
     limitOrigin(state, directory)
     if (wikiCpuShare !== null) limitWikis(state, directory, wikiCpuShare)
     const uri = mongodbUri ?? await startDatabase(state, starting, options.databaseDirectory ?? directory)
+    await startShared(state, starting, options.shared)
     const originAddress = await startOrigin(state, starting, { ...options, origin, wikiEnvironment }, internal, uri)
     await startProxies(state, starting, internal, options.edgeOptions ?? {})
     if (state.cache) {
@@ -188,7 +190,7 @@ function limitOrigin (state, directory) {
 }
 
 /**
- * Starts what the wiki shares, the wiki and its nginx.
+ * Starts the wiki and its nginx.
  * @param {StackState} state
  * @param {Starting} starting
  * @param {StackOptions &
@@ -199,7 +201,6 @@ function limitOrigin (state, directory) {
  */
 async function startOrigin (state, starting, options, internal, mongodbUri) {
   const { directory, outlive, started, next } = starting
-  await startShared(state, starting, options.shared, internal.redis)
   const { origin, wikiEnvironment, keepsZone = !wikiEnvironment.CACHE_POLICY, requestsAtOnceMax, signal } = options
   const { address, configHash } = await origin.start({
     directory,

@@ -10,6 +10,7 @@ import { isAlive } from '@stevec/harness/processes'
  * @property {import('../config.js').Ports} ports
  * @property {number[]} [wiki_ports]  of each wiki, the first one's is `ports.wiki`; absent: one wiki
  * @property {number[]} [database_ports]  of each mongod, the first one's is `ports.mongod`; absent: one mongod
+ * @property {number[]} [shared_ports]  of what the wikis share; absent: nothing
  * @property {import('./wiki-limits.js').WikiLimits} [wiki_limits]  absent: no wiki has a limit of its own
  * @property {number[]} [reserved_ports]  by the process that starts the stack, until it stops it
  * @property {Record<import('./doors.js').DoorName, import('./doors.js').Door>} doors
