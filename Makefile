@@ -1,6 +1,6 @@
 # stevec's one task runner. `make` alone lists the targets.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up down test test-slow verify verify-analysis torture test-cloudflare image image-lock \
+.PHONY: help setup demo up down test test-slow verify verify-analysis torture test-cloudflare release image image-lock \
   test-image bench flame bench-idle bench-cost bench-dearest bench-peers bench-edge fuzz-edge bench-report figures \
   gallery lock
 
@@ -45,6 +45,10 @@ torture: setup ## kill -9 of the wiki, of mongod and of both under editing: is a
 
 test-cloudflare: setup ## the doors on a real zone and off again; CLOUDFLARE_TEST_ZONE=example.com and a token
 	@node --test-reporter=spec cdn/test/live/cloudflare.js
+
+release: ## the wiki as a tarball and a .deb, in deploy/build; WITH_NODE=1: with a Node of its own
+	@./stevec setup
+	@$(if $(WITH_NODE),.ci/with-node 24) node deploy/release/bin/release.js $(if $(WITH_NODE),--with-node)
 
 image: ## a card image of the origin for a Banana Pi, as root (arm-image/README.md)
 	@./stevec setup --with image

@@ -7,7 +7,7 @@ const BROWSER_GLOBALS = [
 ]
 
 export default [
-  ...neostandard({ noJsx: true, ignores: ['results/**', '.tools/**', '.venv/**', '.stevec/**', 'arm-image/build/**'] }),
+  ...neostandard({ noJsx: true, ignores: ['results/**', '.tools/**', '.venv/**', '.stevec/**', 'arm-image/build/**', 'deploy/build/**'] }),
   {
     plugins: { stevec: { rules: { 'package-direction': packageDirection } } },
     rules: {

@@ -2,7 +2,7 @@
 import path from 'node:path'
 
 /** From the foundation to the top. */
-export const PACKAGES = ['harness', 'nginx', 'cdn', 'wiki-app', 'arm-image', 'loadgen']
+export const PACKAGES = ['harness', 'nginx', 'cdn', 'wiki-app', 'deploy', 'arm-image', 'loadgen']
 
 /** Also finds `import('…')` in JSDoc, which the parser does not see. */
 const SPECIFIER = /(?:from |import |import\()(['"])([^'"]+)\1/g

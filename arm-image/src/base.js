@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import { EXCLUDED_PATHS, INCLUDED_PATHS, PACKAGES } from '../recipe.js'
-import { layOver } from './overlay.js'
+import { layOver } from '@stevec/deploy/release/overlay'
 import { listTree } from './tree.js'
 
 /** Files that differ between installations and that nothing needs, or that two boards must not share. */

@@ -8,7 +8,7 @@ import { describeImage, makeImage } from './image-files.js'
 import { HERE, ParameterError, ROOT } from './parameters.js'
 import { BuildError, createRun } from './run.js'
 import { line, listTree, treeDigest } from './tree.js'
-import { layWiki, provideNodeModules } from './wiki.js'
+import { layWiki, provideBoardModules } from './wiki.js'
 
 const LOCK_FILE = path.join(HERE, 'packages.lock.json')
 const BASE_OVERLAY = path.join(HERE, 'overlays/base')
@@ -111,7 +111,7 @@ async function unpackBase (build, onDifference) {
   if (base.cached) write(`    taken from the cache, ${path.basename(base.tar)}: its inputs have not changed\n`)
 
   step('npm packages of the wiki, by the lock file')
-  const nodeModules = await provideNodeModules({ directory: cache, run })
+  const nodeModules = await provideBoardModules({ directory: cache, run })
 
   step('unpack')
   mkdirSync(tree)
@@ -228,7 +228,7 @@ function gitState () {
   return commit.status === 0
     ? {
         commit: commit.stdout.trim(),
-        dirty: git('status', '--porcelain', '--', 'wiki-app', 'nginx', 'arm-image', 'package-lock.json').stdout !== ''
+        dirty: git('status', '--porcelain', '--', 'wiki-app', 'nginx', 'cdn', 'deploy', 'arm-image', 'package-lock.json').stdout !== ''
       }
     : null
 }

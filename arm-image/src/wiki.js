@@ -1,15 +1,15 @@
-import { createHash } from 'node:crypto'
-import {
-  copyFileSync, existsSync, lutimesSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, symlinkSync,
-  writeFileSync, chmodSync
-} from 'node:fs'
+import { chmodSync, existsSync, lutimesSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
+import { INSTALLED_AT, layApplication } from '@stevec/deploy/release/application'
+import { provideNodeModules } from '@stevec/deploy/release/npm-packages'
+import { layOver } from '@stevec/deploy/release/overlay'
+import { UNITS } from '@stevec/deploy/release/units'
 import { render } from '@stevec/nginx'
 import { BuildError } from './run.js'
-import { layOver } from './overlay.js'
 import { HERE, ROOT } from './parameters.js'
 
-const INSTALLED_AT = '/opt/stevec'
+/** The board adds drop-ins to these: its memory, its users, and files in memory. */
+const SHARED_UNITS = ['stevec-wiki.service', 'stevec-nginx.service']
 const HTTP_PORT = 80
 const WIKI_PORT = 3000
 
@@ -17,42 +17,16 @@ const WIKI_PORT = 3000
 const ELF = { magic: '7f454c46', class32: 1, arm: 40 }
 
 /**
- * Provides the wiki's locked npm packages for the board's CPU. No package's scripts run, so nothing is compiled.
  * @param {object} options
  * @param {string} options.directory  of the cache
  * @param {import('./run.js').Run} options.run
- * @returns {Promise<string>} the path of node_modules
+ * @returns {Promise<string>} the path of the wiki's npm packages for the board's CPU
  * @throws {BuildError} when a package contains machine code for another CPU
  */
-export async function provideNodeModules ({ directory, run }) {
-  const inputs = ['package.json', 'package-lock.json', '.npmrc', ...workspaceManifests()]
-  const hash = createHash('sha256')
-  for (const file of inputs) hash.update(readFileSync(path.join(ROOT, file)))
-  const target = path.join(directory, `npm-${hash.digest('hex').slice(0, 16)}`)
-  if (!existsSync(target)) {
-    const unfinished = path.join(directory, `unfinished-npm-${process.pid}`)
-    rmSync(unfinished, { recursive: true, force: true })
-    for (const file of inputs) {
-      mkdirSync(path.dirname(path.join(unfinished, file)), { recursive: true })
-      copyFileSync(path.join(ROOT, file), path.join(unfinished, file))
-    }
-    await run('npm', [
-      'ci', '--prefix', unfinished, '--workspace', '@stevec/wiki-app', '--omit=dev', '--ignore-scripts', '--os=linux',
-      '--cpu=arm', '--libc=glibc', '--no-audit', '--no-fund', '--no-bin-links'
-    ])
-    // Links into the checkout, and npm's own notes, which differ between installations.
-    rmSync(path.join(unfinished, 'node_modules/@stevec'), { recursive: true, force: true })
-    rmSync(path.join(unfinished, 'node_modules/.package-lock.json'), { force: true })
-    refuseForeignCode(path.join(unfinished, 'node_modules'))
-    renameSync(unfinished, target)
-  }
-  return path.join(target, 'node_modules')
-}
-
-/** @returns {string[]} */
-function workspaceManifests () {
-  const { workspaces } = JSON.parse(readFileSync(path.join(ROOT, 'package.json'), 'utf8'))
-  return workspaces.map((/** @type {string} */ folder) => path.join(folder, 'package.json'))
+export function provideBoardModules ({ directory, run }) {
+  return provideNodeModules({
+    source: ROOT, directory, run, target: ['--os=linux', '--cpu=arm', '--libc=glibc'], check: refuseForeignCode
+  })
 }
 
 /**
@@ -85,11 +59,8 @@ export function layWiki ({ tree, parameters, keys, nodeModules, epoch }) {
   const { BOARD_HOSTNAME, MONGODB_URI, MIRROR, SUITE } = parameters
   const opt = path.join(tree, INSTALLED_AT)
   layOver(path.join(HERE, 'overlays/system'), tree, { epoch })
-  layOver(path.join(ROOT, 'wiki-app/src'), path.join(opt, 'wiki-app/src'), { epoch })
-  layOver(path.join(ROOT, 'wiki-app/bin'), path.join(opt, 'wiki-app/bin'), { epoch })
-  layOver(path.join(ROOT, 'cdn/src'), path.join(opt, 'cdn/src'), { epoch })
-  layOver(path.join(ROOT, 'nginx/conf'), path.join(opt, 'nginx/conf'), { epoch })
-  layOver(nodeModules, path.join(opt, 'node_modules'), { epoch })
+  layOver(UNITS, path.join(tree, 'etc/systemd/system'), { epoch, keep: (name) => SHARED_UNITS.includes(name) })
+  layApplication({ source: ROOT, nodeModules, target: opt, epoch })
 
   const write = (/** @type {string} */ file, /** @type {string} */ text, mode = 0o644) => {
     const target = path.join(tree, file)
@@ -103,15 +74,6 @@ export function layWiki ({ tree, parameters, keys, nodeModules, epoch }) {
     chmodSync(target, mode)
     lutimesSync(target, epoch, epoch)
   }
-  copyInto(write, 'wiki-app/package.json')
-  copyInto(write, 'cdn/package.json')
-  // npm links workspaces in the same way: the wiki imports its purge client by this package name.
-  const link = path.join(opt, 'node_modules/@stevec/cdn')
-  mkdirSync(path.dirname(link))
-  chmodSync(path.dirname(link), 0o755)
-  symlinkSync('../../cdn', link)
-  for (const file of [link, path.dirname(link)]) lutimesSync(file, epoch, epoch)
-  copyInto(write, 'LICENSE')
   write('/etc/hostname', `${BOARD_HOSTNAME}\n`)
   write('/etc/hosts', `127.0.0.1 localhost\n127.0.1.1 ${BOARD_HOSTNAME}\n::1 localhost ip6-localhost\n`)
   // Readable by root only: the database's URI may hold a password.
@@ -128,14 +90,6 @@ export function layWiki ({ tree, parameters, keys, nodeModules, epoch }) {
   rmSync(path.join(tree, 'etc/resolv.conf'), { force: true })
   symlinkSync('/run/systemd/resolve/stub-resolv.conf', path.join(tree, 'etc/resolv.conf'))
   return { write }
-}
-
-/**
- * @param {(file: string, text: string) => void} write
- * @param {string} file  of the checkout
- */
-function copyInto (write, file) {
-  write(path.join(INSTALLED_AT, file), readFileSync(path.join(ROOT, file), 'utf8'))
 }
 
 /**

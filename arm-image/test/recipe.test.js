@@ -11,11 +11,11 @@ import { BOARDS, PACKAGES, PARAMETERS } from '../recipe.js'
 import { baseName, mmdebstrapArguments, packageDifferences } from '../src/base.js'
 import { readKeys } from '../src/build.js'
 import { genimageConfiguration } from '../src/card.js'
-import { layOver } from '../src/overlay.js'
+import { layOver } from '@stevec/deploy/release/overlay'
+import { UNITS as SHARED } from '@stevec/deploy/release/units'
 import { HERE, readParameters } from '../src/parameters.js'
 import { line, listTree, parseTree, treeDifferences, treeDigest } from '../src/tree.js'
 import { refuseForeignCode, wikiSettings } from '../src/wiki.js'
-import { WIKI_ARGUMENTS, WIKI_ENVIRONMENT } from '@stevec/wiki-app/start'
 
 const SYSTEM = path.join(HERE, 'overlays/system')
 const UNITS = path.join(SYSTEM, 'etc/systemd/system')
@@ -166,10 +166,14 @@ test('the boot loader is at 8 KiB, outside the partition table, and QEMU virt ha
   assert.deepEqual(Object.keys(BOARDS).filter((name) => BOARDS[name].uBoot === null), ['qemu-virt'])
 })
 
+/** @param {string} name  of a unit that the release and the board share */
+const unitWithDropIn = (name) =>
+  `${readFileSync(path.join(SHARED, name), 'utf8')}\n${readFileSync(path.join(UNITS, `${name}.d/board.conf`), 'utf8')}`
+
 test('the services are sandboxed, and their memory limits add up to at most 70 % of the board\'s memory', () => {
   let mebibytes = 0
   for (const name of ['stevec-wiki.service', 'stevec-nginx.service']) {
-    const unit = readFileSync(path.join(UNITS, name), 'utf8')
+    const unit = unitWithDropIn(name)
     for (const setting of [
       'DynamicUser=yes', 'ProtectSystem=strict', 'ProtectHome=yes', 'PrivateDevices=yes', 'RestrictNamespaces=yes',
       'SystemCallFilter=@system-service'
@@ -187,24 +191,18 @@ test('the services are sandboxed, and their memory limits add up to at most 70 %
   assert.ok(mebibytes <= 1024 * 0.7, `${mebibytes} MiB`)
 })
 
-test('the board starts the wiki with the same V8 arguments and memory settings as other machines', () => {
-  const unit = readFileSync(path.join(UNITS, 'stevec-wiki.service'), 'utf8')
-  const command = /^ExecStart=(.+)$/m.exec(unit)?.[1].split(' ') ?? []
-  const settings = WIKI_ARGUMENTS.slice(0, -1)
-  assert.deepEqual(command.filter((argument) => settings.includes(argument)), settings)
-  const environment = /^Environment=(.+)$/m.exec(unit)?.[1].split(' ') ?? []
-  const wanted = Object.entries(WIKI_ENVIRONMENT).map((setting) => setting.join('='))
-  assert.deepEqual(environment.filter((setting) => wanted.includes(setting)), wanted)
-})
-
 test('exactly our units with WantedBy are enabled, and all their links lead to files', () => {
   const enabled = readdirSync(UNITS, { recursive: true, encoding: 'utf8' }).filter((file) => file.includes('.wants/'))
-  for (const file of readdirSync(UNITS).filter((entry) => entry.startsWith('stevec-'))) {
-    const wantedBy = /^WantedBy=(\S+)$/m.exec(readFileSync(path.join(UNITS, file), 'utf8'))?.[1]
+  const shared = readdirSync(UNITS).filter((entry) => /^stevec-.*\.d$/.test(entry)).map((entry) => entry.slice(0, -2))
+  assert.deepEqual(shared, ['stevec-nginx.service', 'stevec-wiki.service'])
+  const fileOf = (/** @type {string} */ name) => path.join(shared.includes(name) ? SHARED : UNITS, name)
+  const own = readdirSync(UNITS).filter((entry) => /^stevec-.*\.(service|timer)$/.test(entry))
+  for (const file of [...own, ...shared]) {
+    const wantedBy = /^WantedBy=(\S+)$/m.exec(readFileSync(fileOf(file), 'utf8'))?.[1]
     assert.equal(enabled.includes(`${wantedBy}.wants/${file}`), wantedBy !== undefined, file)
   }
   for (const file of enabled.filter((entry) => entry.includes('/stevec-'))) {
-    assert.ok(statSync(path.join(SYSTEM, readlinkSync(path.join(UNITS, file)))).isFile(), file)
+    assert.ok(statSync(fileOf(path.basename(readlinkSync(path.join(UNITS, file))))).isFile(), file)
   }
 })
 

@@ -109,6 +109,7 @@ const NO_FILES = Object.freeze({ certificate: 'certificate.pem', key: 'key.pem' 
  * @param {OriginRole | EdgeRole | LoneEdgeRole | LocalRole} role
  * @param {object} where
  * @param {string} where.directory  of this process alone: configuration, logs, cache, temporary files
+ * @param {string} [where.logs]  another folder for the logs
  * @param {string} where.binary  nginx
  * @param {string} where.modulesDirectory  holds ngx_http_lua_module.so
  * @returns {Promise<{command: string, args: string[], configuration: string, sha256: string}>}
@@ -116,8 +117,8 @@ const NO_FILES = Object.freeze({ certificate: 'certificate.pem', key: 'key.pem' 
  * @throws {Error} with nginx's own message when it refuses the configuration; for an edge also, before anything is
  *   changed, when the folder is in use, or when no edge created what is in the place of the cache
  */
-export async function prepareRole (role, { directory, binary, modulesDirectory }) {
-  const text = render(role, { directory, modulesDirectory })
+export async function prepareRole (role, { directory, logs, binary, modulesDirectory }) {
+  const text = render(role, { directory, logs, modulesDirectory })
   const configuration = path.join(directory, 'nginx.conf')
   refuseForeign(configuration)
   if (role.role === 'edge') {
@@ -139,18 +140,25 @@ export async function prepareRole (role, { directory, binary, modulesDirectory }
 
 /**
  * @param {OriginRole | EdgeRole | LoneEdgeRole | LocalRole} role
- * @param {{directory: string, modulesDirectory: string, sources?: string, user?: string}} where
+ * @param {{directory: string, logs?: string, modulesDirectory: string, sources?: string, user?: string}} where
  *   for another machine, sources: its folder nginx/; user: of its workers, empty for the user that starts nginx
  * @returns {string} the configuration
  * @throws {Error} when a path cannot stand in an nginx configuration
  */
 export function render (
   role,
-  { directory, modulesDirectory, sources = SOURCES, user = process.getuid?.() === 0 ? userInfo().username : '' }
+  {
+    directory,
+    logs = directory,
+    modulesDirectory,
+    sources = SOURCES,
+    user = process.getuid?.() === 0 ? userInfo().username : ''
+  }
 ) {
   const cached = role.role !== 'origin'
   const paths = [
     directory,
+    logs,
     modulesDirectory,
     sources,
     ...(role.role === 'edge' ? [cacheDirectoryOf(role, directory)] : []),
@@ -165,6 +173,7 @@ export function render (
     ...(role.role === 'edge' ? edgeView(role, directory) : role.role === 'origin' ? originView(role) : role),
     tls: tlsView(role.tls),
     directory,
+    logs,
     sources,
     user,
     modules: cached ? ['ndk_http_module', 'ngx_http_lua_module'].map((name) => `${modulesDirectory}/${name}.so`) : []

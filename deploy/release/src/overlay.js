@@ -4,8 +4,8 @@ import {
 import path from 'node:path'
 
 /**
- * Copies a folder over another with the metadata of the image, independent of the checkout's owner and umask: owner
- * root, folders 0755, files 0644 or 0755, one time for all. Links stay links and replace existing files.
+ * Copies a folder over another with metadata that do not depend on the checkout's owner and umask: the caller's owner,
+ * folders 0755, files 0644 or 0755, one time for all. Links stay links and replace existing files.
  * @param {string} from
  * @param {string} to
  * @param {object} options
