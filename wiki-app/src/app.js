@@ -31,6 +31,7 @@ import { editRoutes } from './writing/edit-routes.js'
 import { historyRoutes } from './history/history-routes.js'
 import { createSavedNotice } from './reading/saved-notice.js'
 import { searchRoutes } from './search/search-routes.js'
+import { statusRoutes } from './status/status-routes.js'
 import { newPageRoute } from './writing/new-page-route.js'
 import { VIEW_ROUTES, viewRoute } from './reading/view-route.js'
 import { createServices } from './services.js'
@@ -42,6 +43,7 @@ import { createServices } from './services.js'
 /** @import {ShowMetrics} from './observe/metrics.js' */
 /** @import {Note} from './observe/request-log.js' */
 /** @import {Services} from './services.js' */
+/** @import {WikiProcess} from './status/report.js' */
 /** @import {Config} from './settings.js' */
 
 /** @typedef {import('./http/fast-path.js').FastPath<import('./reading/view.js').View | null>} FastPath */
@@ -50,14 +52,15 @@ import { createServices } from './services.js'
  * Starts without its database, too, and answers 503 until that is found.
  * @param {Config} config
  * @param {{purge?: Purge, timing?: Partial<Timing>}} [caches]
- * @param {{counter?: Counter, showMetrics?: ShowMetrics, logTo?: NodeJS.WritableStream}} [others]  shared `counter`
+ * @param {{counter?: Counter, processes?: () => WikiProcess[], showMetrics?: ShowMetrics, logTo?:
+ *   NodeJS.WritableStream}} [others]  of all processes: `counter`, `processes`
  * @param {Pick<Parameters<typeof createServices>[2], 'makeRenderer' | 'makeOldRevisions'>} [parts]  for tests
  * @returns {Promise<FastifyInstance>} `close` finishes requests in flight
  */
 export async function buildApp (
   config,
   caches = {},
-  { counter = createCounter(), showMetrics, logTo = process.stderr } = {},
+  { counter = createCounter(), processes = onlyProcess(), showMetrics, logTo = process.stderr } = {},
   parts = {}
 ) {
   const requestIds = createRequestIds()
@@ -105,7 +108,7 @@ export async function buildApp (
   app.setErrorHandler(answerError)
   app.setNotFoundHandler(answerNotFound)
 
-  await registerRoutes(app, { config, services, counter, fastPath, observe, limits })
+  await registerRoutes(app, { config, services, counter, processes, fastPath, observe, limits })
   refuseOtherMethods(app, knownRoutes, { maxParamLength: PARAMETER_MAX_CHARS })
   await app.ready()
   return app
@@ -113,10 +116,10 @@ export async function buildApp (
 
 /**
  * @param {FastifyInstance} app
- * @param {{config: Config, services: Services, counter: Counter, fastPath: FastPath, observe?: Note, limits:
- *   import('./http/concurrency-limits.js').ConcurrencyLimits}} context
+ * @param {{config: Config, services: Services, counter: Counter, processes: () => WikiProcess[], fastPath: FastPath,
+ *   observe?: Note, limits: import('./http/concurrency-limits.js').ConcurrencyLimits}} context
  */
-async function registerRoutes (app, { config, services, counter, fastPath, observe, limits }) {
+async function registerRoutes (app, { config, services, counter, processes, fastPath, observe, limits }) {
   const { users, sessions, database, models, policy, purges, store, history, oldRevisions, search, files } = services
   const secure = config.PUBLIC_URL?.startsWith('https:') ?? false
   const clientKey = createClientKey(config.TRUSTED_PROXIES)
@@ -125,6 +128,7 @@ async function registerRoutes (app, { config, services, counter, fastPath, obser
   await app.register(access, { mode: config.ACCESS, users, sessions, secure })
   await app.register(contentParsers, { maxBytes: config.PAGE_MAX_BYTES })
   await app.register(healthRoutes, { database })
+  await app.register(statusRoutes, { database, redis: services.redis, purges, processes, file: config.STATUS_FILE })
   await app.register(counterRoute, { counter, presence: services.presence })
   await app.register(assetRoutes)
   await app.register(viewRoute, {
@@ -163,4 +167,10 @@ async function registerRoutes (app, { config, services, counter, fastPath, obser
   await app.register(pictureRoutes, { files, search })
   await app.register(authorRevertRoutes, { authorRevert: services.authorRevert })
   if (users && sessions) await app.register(signInRoutes, { users, sessions, clientKey, secure })
+}
+
+/** @returns {() => WikiProcess[]} */
+function onlyProcess () {
+  const since = new Date()
+  return () => [{ number: 1, since, restarts: 0 }]
 }

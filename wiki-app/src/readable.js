@@ -25,5 +25,8 @@ export function readableDuration (seconds) {
   return minutes < MINUTE_S ? counted(minutes, 'minute') : counted(Math.ceil(least / HOUR_S), 'hour')
 }
 
+/** @param {string} isoTime  in UTC @returns {string} `2026-01-31 18:00:05 UTC` */
+export const readableMoment = (isoTime) => `${isoTime.slice(0, 10)} ${isoTime.slice(11, 19)} UTC`
+
 /** @param {string} isoTime  in UTC @returns {string} `2026-01-31 18:00 UTC` */
 export const readableTime = (isoTime) => `${isoTime.slice(0, 10)} ${isoTime.slice(11, 16)} UTC`

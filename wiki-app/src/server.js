@@ -39,8 +39,9 @@ async function serve (config) {
 /** Stopped by the primary, a signal, or both (Ctrl-C). @param {Config} config */
 async function serveAsWorker (config) {
   const { joinPrimary, shareMetrics, reportListening } = await import('./process/worker.js')
-  const { number, counter, leave, onStop } = await joinPrimary()
-  const app = await buildApp(config, { purge: await purgeOf(config) }, { counter, showMetrics: shareMetrics(number) })
+  const { number, counter, processes, leave, onStop } = await joinPrimary()
+  const shared = { counter, processes, showMetrics: shareMetrics(number) }
+  const app = await buildApp(config, { purge: await purgeOf(config) }, shared)
   const { close } = closeWithGrace({ delay: CLOSE_MAX_MS, logger: app.log, skip: STOP_SIGNALS }, async ({ err }) => {
     if (err) app.log.fatal({ err }, 'stopping after an unexpected error')
     await app.close()

@@ -173,6 +173,10 @@ export const SETTINGS = {
     allowed: 'an address or host name for the metrics to listen on',
     does: 'the address of `METRICS_PORT`'
   }),
+  STATUS_FILE: optional(text(isThere, {
+    allowed: 'the path of a file',
+    does: 'a file in which the process that watches the stack says what runs; `/status` shows it, see below'
+  })),
   LOG_LEVEL: choice(LOG_LEVELS, {
     default: 'warn',
     does: '`info` logs requests, and page views as `LOG_VIEWS_PER_S` says'

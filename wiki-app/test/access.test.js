@@ -19,6 +19,8 @@ const DEMANDS = {
   'GET /orphaned': 'anyone',
   'GET /wanted': 'anyone',
   'GET /healthz': 'anyone',
+  'GET /status': 'anyone',
+  'GET /status.json': 'anyone',
   'GET /readyz': 'anyone',
   'GET /favicon.ico': 'anyone',
   'GET /assets/style.css': 'anyone',

@@ -153,6 +153,9 @@ describe(`a wiki of ${WORKERS} processes`, () => {
     for (const each of more) await each.ask('GET', '/nowhere')
     assert.deepEqual(await read(client), { instance: after.instance, count: reads(2 * WORKERS) })
     assert.match(testbed.log(), /a worker has ended; another one is started in 100 ms/)
+    const { processes } = JSON.parse((await client.ask('GET', '/status.json')).body).services[0]
+    assert.deepEqual(processes.map((/** @type {any} */ { name, status, restarts }) => [name, status, restarts]),
+      [['process 1', 'ok', 0], ['process 2', 'ok', 1], ['process 3', 'ok', 0]])
 
     const text = await waitUntil(async () => {
       const answer = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text()

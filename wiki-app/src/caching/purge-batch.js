@@ -25,7 +25,7 @@ const SHOWN_CHARS_MAX = 200
  */
 export function createBatchPurger ({ store, purge, log, timing, signal, onPurged, wakeUpIn }) {
   const { repeatAfterMs, retryMs, retryMaxMs, everythingAfterMs } = timing
-  let failures = 0
+  const results = createResults(log)
 
   /**
    * A refused call is halved until the refused entry is alone.
@@ -47,8 +47,7 @@ export function createBatchPurger ({ store, purge, log, timing, signal, onPurged
         else batches.push(batch.slice(batch.length >> 1), batch.slice(0, batch.length >> 1))
         continue
       }
-      if (failures > 0) log.warn('the caches take purges again')
-      failures = 0
+      results.notePurged(batch)
       await store.markPurged(batch)
       onPurged()
       if (batch.some(({ again }) => !again)) wakeUpIn(repeatAfterMs)
@@ -72,10 +71,7 @@ export function createBatchPurger ({ store, purge, log, timing, signal, onPurged
 
   /** @param {Entry[]} entries @param {PurgeError} error @returns {Promise<number>} milliseconds to the next attempt */
   async function postponeFailed (entries, { message, retryAfterMs = 0 }) {
-    failures += 1
-    if (Number.isInteger(Math.log2(failures))) {
-      log.warn(`caches were not purged, retrying (attempt ${failures}): ${message}`)
-    }
+    const failures = results.noteFailure(message)
     const backoffMs = Math.min(retryMaxMs, retryMs * 2 ** (failures - 1)) * (0.5 + Math.random() / 2)
     const waitMs = Math.max(backoffMs, Math.min(retryAfterMs, RETRY_AFTER_MAX_MS))
     // Other processes may reach the caches: they wait no longer than the lease.
@@ -85,7 +81,43 @@ export function createBatchPurger ({ store, purge, log, timing, signal, onPurged
     return waitMs
   }
 
-  return { purgeEntries, isFailing: () => failures > 0 }
+  return { purgeEntries, isFailing: () => results.state().failing, state: results.state }
+}
+
+/** Of this process: others purge, too. @param {Parts['log']} log */
+function createResults (log) {
+  let failures = 0
+  let since = new Date()
+  /** @type {Date | null} */
+  let purgedAt = null
+  /** From the oldest edit to its first purge, in whole seconds, as ids have them. @type {number | null} */
+  let lagS = null
+
+  return {
+    state: () => ({ failing: failures > 0, since, purgedAt, lagS }),
+
+    /** @param {Entry[]} batch */
+    notePurged (batch) {
+      if (failures > 0) {
+        log.warn('the caches take purges again')
+        since = new Date()
+      }
+      failures = 0
+      purgedAt = new Date()
+      const edited = batch.filter(({ again }) => !again).map(({ _id }) => _id.getTimestamp().getTime())
+      if (edited.length > 0) lagS = Math.max(0, Math.round((purgedAt.getTime() - Math.min(...edited)) / 1000))
+    },
+
+    /** @param {string} message @returns {number} failures without a success between */
+    noteFailure (message) {
+      failures += 1
+      if (failures === 1) since = new Date()
+      if (Number.isInteger(Math.log2(failures))) {
+        log.warn(`caches were not purged, retrying (attempt ${failures}): ${message}`)
+      }
+      return failures
+    }
+  }
 }
 
 /** @param {Entry[]} entries @returns {Stale} */

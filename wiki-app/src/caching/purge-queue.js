@@ -87,6 +87,7 @@ export function createPurgeQueue ({ connection, purge, staleOf, log, timing = {}
     /** Call this after the transaction. */
     added: waker.wakeUp,
     isPurged: store.isPurged,
+    state: purger.state,
     /** At most `confirmMs`, and not while purges fail. @param {string[]} names */
     async waitUntilPurged (names) {
       const endsAt = performance.now() + confirmMs

@@ -22,6 +22,8 @@ const SILENT_TICKS_MAX = 18
 // eslint-disable-next-line max-lines-per-function -- a closure that is the object: its methods share private state
 export function createAvailability ({ found, lost }) {
   let available = false
+  let since = new Date()
+  let watched = false
   /** Servers have changed since the last sign of life. */
   let doubted = false
   let primary = ''
@@ -40,6 +42,7 @@ export function createAvailability ({ found, lost }) {
     doubted = false
     if (available) return
     available = true
+    since = new Date()
     found()
   }
 
@@ -67,6 +70,7 @@ export function createAvailability ({ found, lost }) {
     if (silentTicks % ASK_TICKS === 0 && !asking) askForSign()
     if (!available || silentTicks < SILENT_TICKS_MAX) return
     available = false
+    since = new Date()
     lost()
     const error = unavailableError()
     for (const wait of waiting.all()) wait.refuse(error)
@@ -90,6 +94,7 @@ export function createAvailability ({ found, lost }) {
         startTicking()
       })
       ask = waysToAsk
+      watched = true
       onSignOfLife()
     },
     stop () {
@@ -97,6 +102,15 @@ export function createAvailability ({ found, lost }) {
       stopTicking()
     },
     isAvailable: () => available,
+
+    /** As it is known now. Each call looks for a sign of life, so the next one knows of a database that is silent. */
+    state () {
+      if (watched) {
+        doubted = true
+        startTicking()
+      }
+      return { available, since }
+    },
 
     /**
      * Throws at once while the database is away, and rejects once it is lost. A commit that is sent may still succeed.

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import mongoose from 'mongoose'
 import { createAvailability } from './availability.js'
+import { createNodeWatch } from '../status/nodes.js'
 
 /** @import {Db} from 'mongodb' */
 /** @import {Connection} from 'mongoose' */
@@ -82,10 +83,13 @@ async function refuseLoneServer (client) {
   )
 }
 
-/** @param {Connection} connection @param {string} uri */
-async function open (connection, uri) {
+/**
+ * @param {Connection} connection @param {string} uri @param {(client: import('mongodb').MongoClient) => void} watch
+ */
+async function open (connection, uri, watch) {
   if (connection.db !== undefined) return
   const client = createClient(uri, OPTIONS)
+  watch(client)
   try {
     await client.connect()
     await refuseLoneServer(client)
@@ -103,6 +107,7 @@ export function createDatabase (uri, log) {
   const connection = mongoose.createConnection()
   for (const [name, value] of Object.entries(MONGOOSE_OPTIONS)) connection.set(name, value)
   const monitor = createClient(uri, { ...OPTIONS, maxPoolSize: 1, heartbeatFrequencyMS: MONITOR_HEARTBEAT_MS })
+  const nodes = createNodeWatch()
   const closing = new AbortController()
   let retrying = Promise.resolve()
   let outageLogged = false
@@ -121,7 +126,7 @@ export function createDatabase (uri, log) {
 
   async function attempt () {
     try {
-      await open(connection, uri)
+      await open(connection, uri, nodes.watch)
       // Connecting takes longer than later pings.
       await monitor.db().command({ ping: 1 })
       await Promise.all(Object.values(connection.models).map((model) => model.createIndexes()))
@@ -161,6 +166,7 @@ export function createDatabase (uri, log) {
       await ping(connection.db)
     },
     isAvailable: availability.isAvailable,
+    state: () => ({ ...availability.state(), ...nodes.state() }),
     whileAvailable: availability.whileAvailable,
     isUnavailable: (/** @type {unknown} */ error) => isUnavailable(connection, error)
   }

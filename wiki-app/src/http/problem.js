@@ -51,7 +51,7 @@ export function createErrorHandler (isUnavailable) {
     const title = TITLES[status] ?? STATUS_CODES[status] ?? 'Error'
     if (wantsHtml(request)) {
       const { signInUrl, createUrl, historyUrl } = error
-      const shown = { title, detail, requestId: request.id, signInUrl }
+      const shown = { title, detail, requestId: request.id, signInUrl, unavailable: status === 503 }
       if (isWorthKeeping(request, shown)) return showAgain(request, reply, shown)
       return reply.type(HTML).send(renderFor(request, 'error', { ...shown, createUrl, historyUrl }))
     }

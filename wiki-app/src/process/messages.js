@@ -12,6 +12,7 @@
  * @typedef {{kind: 'welcome', number: number}
  *   | {kind: 'count', reading: number}
  *   | {kind: 'reading', request: number, reading: Reading | null}
+ *   | {kind: 'processes', processes: {number: number, since: string | null, restarts: number}[]}
  *   | {kind: 'stop'}} FromPrimary
  */
 

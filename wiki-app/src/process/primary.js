@@ -14,7 +14,10 @@ const PAUSE_MIN_MS = 100
 const PAUSE_MAX_MS = 10_000
 const SETTLED_MS = 60_000
 
-/** @typedef {{number: number, earlyExits: number}} Slot  earlyExits: consecutive workers that died soon after start */
+/**
+ * `earlyExits`: consecutive workers that died soon after start; `since`: its worker runs, null while none does
+ * @typedef {{number: number, earlyExits: number, since: Date | null, restarts: number}} Slot
+ */
 
 /**
  * Only hands connections to the workers in turn, so none waits for a busy process.
@@ -26,6 +29,7 @@ export async function leadWorkers ({ WORKERS: count, LOG_LEVEL: level, METRICS_P
   cluster.schedulingPolicy = cluster.SCHED_RR
   const log = pino({ level }, process.stderr)
   const tally = createTally()
+  const slots = createSlots(count)
   let stopping = false
   let [firstListens, allListen] = [false, false]
 
@@ -35,7 +39,7 @@ export async function leadWorkers ({ WORKERS: count, LOG_LEVEL: level, METRICS_P
    */
   function start (slot) {
     const worker = cluster.fork()
-    const startedAt = performance.now()
+    slot.since = new Date()
     const member = { ask: (/** @type {number} */ reading) => send(worker, { kind: 'count', reading }) }
     /** @type {Promise<string>} */
     const address = new Promise((resolve) => {
@@ -46,6 +50,7 @@ export async function leadWorkers ({ WORKERS: count, LOG_LEVEL: level, METRICS_P
           tally.join(member)
           send(worker, { kind: 'welcome', number: slot.number })
           if (stopping) send(worker, { kind: 'stop' })
+          tell(slots)
         }
         if (message?.kind === 'listening') {
           if (allListen) log.warn({ worker: slot.number, worker_pid: worker.process.pid }, 'a worker has been replaced')
@@ -65,8 +70,8 @@ export async function leadWorkers ({ WORKERS: count, LOG_LEVEL: level, METRICS_P
       if (stopping) return
       // The reason is logged, and others would fail as well, as on a taken port.
       if (!firstListens) process.exit(code || 1)
-      slot.earlyExits = performance.now() - startedAt < SETTLED_MS ? slot.earlyExits + 1 : 0
-      const pauseMs = Math.min(PAUSE_MAX_MS, PAUSE_MIN_MS * 2 ** Math.max(0, slot.earlyExits - 1))
+      const pauseMs = noteExit(slot)
+      tell(slots)
       log.error(
         { worker: slot.number, worker_pid: worker.process.pid, code, signal },
         `a worker has ended; another one is started in ${pauseMs} ms`
@@ -86,7 +91,6 @@ export async function leadWorkers ({ WORKERS: count, LOG_LEVEL: level, METRICS_P
     await stopWorkers()
   })
 
-  const slots = Array.from({ length: count }, (_, index) => ({ number: index + 1, earlyExits: 0 }))
   // Alone, because it may upgrade the database.
   const address = await start(slots[0])
   firstListens = true
@@ -100,6 +104,28 @@ export async function leadWorkers ({ WORKERS: count, LOG_LEVEL: level, METRICS_P
  * @param {import('node:cluster').Worker} worker @param {import('./messages.js').FromPrimary} message
  */
 const send = (worker, message) => { worker.send(wrap(message), () => {}) }
+
+/** @param {number} count @returns {Slot[]} */
+const createSlots = (count) =>
+  Array.from({ length: count }, (_, index) => ({ number: index + 1, earlyExits: 0, since: null, restarts: 0 }))
+
+/** @param {Slot} slot @returns {number} milliseconds until the next start */
+function noteExit (slot) {
+  const isEarly = Date.now() - Number(slot.since) < SETTLED_MS
+  slot.earlyExits = isEarly ? slot.earlyExits + 1 : 0
+  slot.since = null
+  slot.restarts++
+  return Math.min(PAUSE_MAX_MS, PAUSE_MIN_MS * 2 ** Math.max(0, slot.earlyExits - 1))
+}
+
+/** Any worker may have to answer for all, at /status. @param {Slot[]} slots */
+function tell (slots) {
+  const processes = slots.map(({ number, since, restarts }) =>
+    ({ number, since: since?.toISOString() ?? null, restarts }))
+  for (const worker of Object.values(cluster.workers ?? {})) {
+    if (worker?.isConnected()) send(worker, { kind: 'processes', processes })
+  }
+}
 
 async function stopWorkers () {
   const codes = await Promise.all(Object.values(cluster.workers ?? {}).map(async (worker) => {

@@ -16,8 +16,10 @@ const NotCounted = createError(
 const send = (message, sent) => { process.send?.(wrap(message), undefined, undefined, sent) }
 
 /**
- * `number`: from 1, kept by a replacement; `leave`: hands over the rest, after the last request.
- * @typedef {{number: number, counter: Counter, leave: () => Promise<void>, onStop: (stop: () => void) => void}} Joined
+ * `number`: from 1, kept by a replacement; `leave`: hands over the rest, after the last request; `processes`: as the
+ * primary said last.
+ * @typedef {{number: number, counter: Counter, leave: () => Promise<void>, onStop: (stop: () => void) => void,
+ *   processes: () => import('../status/report.js').WikiProcess[]}} Joined
  * @returns {Promise<Joined>}
  */
 export async function joinPrimary () {
@@ -25,6 +27,8 @@ export async function joinPrimary () {
   /** @type {Map<number, (reading: import('../counter.js').Reading | null) => void>} */
   const pending = new Map()
   let lastRequest = 0
+  /** @type {import('../status/report.js').WikiProcess[]} */
+  let processes = []
   /** @type {() => void} */
   let stop = () => { process.exit(0) }
 
@@ -35,6 +39,9 @@ export async function joinPrimary () {
       if (message?.kind === 'welcome') resolve(message.number)
       if (message?.kind === 'count') send({ kind: 'counted', reading: message.reading, count: take() })
       if (message?.kind === 'stop') stop()
+      if (message?.kind === 'processes') {
+        processes = message.processes.map(({ since, ...rest }) => ({ ...rest, since: since ? new Date(since) : null }))
+      }
       if (message?.kind === 'reading') {
         pending.get(message.request)?.(message.reading)
         pending.delete(message.request)
@@ -45,6 +52,7 @@ export async function joinPrimary () {
 
   return {
     number,
+    processes: () => processes,
     counter: {
       add,
       async read ({ take }) {

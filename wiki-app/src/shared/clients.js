@@ -15,10 +15,12 @@ const CONNECT_MAX_MS = 2_000
  * @param {RedisAddress} address
  * @param {(error?: Error) => void} onEnd  the connection has ended; may be called several times. Of a client with
  *   sentinels only a command says so
- * @param {{replicas: boolean}} options  true, with sentinels: reads are from a replica, and fail without one
+ * @param {object} options
+ * @param {boolean} options.replicas  true, with sentinels: reads are from a replica, and fail without one
+ * @param {(address: string) => void} [options.onMaster]  host:port of each master that the sentinels name
  * @returns {Client}
  */
-export function createRedisClient (address, onEnd, { replicas }) {
+export function createRedisClient (address, onEnd, { replicas, onMaster = () => {} }) {
   const { username, password, database, tls, name, nodes } = address
   /** @type {any} */
   const socket = { reconnectStrategy: false, connectTimeout: CONNECT_MAX_MS, ...tls && { tls: true } }
@@ -43,6 +45,9 @@ export function createRedisClient (address, onEnd, { replicas }) {
   })
   // One of several sentinels that is dead is an error here, too, and the client asks the next one.
   client.on('error', () => {}).on('client-error', () => {})
+  client.on('topology-change', ({ type, node }) => {
+    if (type === 'MASTER_CHANGE') onMaster(`${node.host}:${node.port}`)
+  })
   return {
     commands: /** @type {Commands} */ (/** @type {unknown} */ (client)),
     open: () => client.connect(),

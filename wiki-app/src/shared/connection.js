@@ -20,8 +20,8 @@ export class RedisAway extends Error {}
 /**
  * @typedef {object} SharedRedis
  * @property {string} address  for a log
- * @property {() => {available: boolean, since: Date | null, error: string | null}} state  `since` when it is so; null:
- *   since the start
+ * @property {() => {available: boolean, since: Date | null, error: string | null, failedOverAt: Date | null}} state
+ *   `since` when it is so; null: since the start. `failedOverAt`: the sentinels named another master then
  * @property {() => Promise<void>} open  resolves after the first attempt to connect, also when that fails
  * @property {() => Promise<void>} close
  * @property {(listener: () => void) => void} onOpen  called each time that Redis answers again, and at first
@@ -60,6 +60,9 @@ export function createSharedRedis ({
   let since = null
   /** @type {string | null} */
   let problem = null
+  let master = ''
+  /** @type {Date | null} */
+  let failedOverAt = null
   let failures = 0
   let closed = false
   let running = 0
@@ -71,7 +74,7 @@ export function createSharedRedis ({
   async function attempt () {
     const { createRedisClient } = await import('./clients.js')
     if (closed) return
-    const mine = createRedisClient(address, (error) => lose(mine, error), { replicas })
+    const mine = createRedisClient(address, (error) => lose(mine, error), { replicas, onMaster })
     client = mine
     try {
       await withinTime(mine.open().then(() => mine.commands.ping()), OPEN_MAX_MS)
@@ -84,6 +87,12 @@ export function createSharedRedis ({
     if (wasLost) log.warn({ redis: shown }, says.back)
     else log.info({ redis: shown }, says.first)
     for (const listener of listeners) listener()
+  }
+
+  /** @param {string} named */
+  function onMaster (named) {
+    if (master !== '' && master !== named) failedOverAt = new Date()
+    master = named
   }
 
   /** @param {Client} lost @param {Error} [error] */
@@ -107,7 +116,7 @@ export function createSharedRedis ({
 
   return {
     address: shown,
-    state: () => ({ available, since, error: problem }),
+    state: () => ({ available, since, error: problem, failedOverAt }),
     open: attempt,
     async close () {
       closed = true

@@ -82,6 +82,7 @@ const ADDRESSES = Object.freeze({
   'links to a page': '/links/Home',
   pictures: '/files',
   API: '/api/',
+  status: '/status',
   editor: '/edit/text/Home',
   'editor of a new page': `/edit/text/${LONG}new`,
   'new page': '/edit/new',

@@ -1,0 +1,138 @@
+/** @import {Node} from './nodes.js' */
+/** @import {Stack} from './stack-file.js' */
+
+/**
+ * @typedef {'ok' | 'degraded' | 'down'} Status
+ * @typedef {{number: number, since: Date | null, restarts: number}} WikiProcess  since: null while it does not run
+ *
+ * @typedef {object} Seen  what this process sees by itself, without asking anybody
+ * @property {WikiProcess[]} processes  of this wiki
+ * @property {{available: boolean, since: Date, nodes: Node[], failedOverAt: Date | null}} database
+ * @property {{available: boolean, since: Date, failedOverAt: Date | null}} [redis]
+ * @property {{failing: boolean, since: Date, purgedAt: Date | null, lagS: number | null}} [purges]
+ * @property {Stack | null} [stack]  null: STATUS_FILE cannot be read; undefined: there is none
+ *
+ * @typedef {object} Part
+ * @property {string} name
+ * @property {Status} status
+ * @property {string | null} since  it has had this status; ISO 8601
+ *
+ * @typedef {Part & {
+ *   last_failover_at?: string | null,
+ *   last_purge_at?: string | null,
+ *   last_purge_lag_s?: number | null,
+ *   processes?: (Part & {restarts: number})[],
+ *   nodes?: (Part & {role: Node['role']})[]
+ * }} Service
+ * @typedef {Part & {state: import('./stack-file.js').StackState, restarts: number, last_restart_at: string | null}}
+ *   StackPart
+ *
+ * @typedef {object} Report  the JSON of /status.json
+ * @property {1} schema_version
+ * @property {Status} status
+ * @property {string} at
+ * @property {Service[]} services
+ * @property {{status: Status, written_at: string | null, services: StackPart[]} | null} stack  null: nobody watches it,
+ *   or nobody says so to the wiki
+ */
+
+/** The keeper writes each 5 s. */
+const STACK_SILENT_MAX_MS = 30_000
+
+/**
+ * @param {Seen} seen
+ * @param {Date} now
+ * @returns {Report}
+ */
+export function reportOf ({ processes, database, redis, purges, stack }, now) {
+  const services = [
+    wikiOf(processes),
+    databaseOf(database),
+    ...redis === undefined ? [] : [redisOf(redis)],
+    ...purges === undefined ? [] : [cachesOf(purges)]
+  ]
+  const around = stack === undefined ? null : stackOf(stack, now)
+  return { schema_version: 1, status: overall(services, around), at: now.toISOString(), services, stack: around }
+}
+
+/**
+ * Without its database the wiki shows no page; without anything else it does.
+ * @param {Service[]} services @param {Report['stack']} stack
+ * @returns {Status}
+ */
+function overall (services, stack) {
+  if (services.some(({ name, status }) => name === 'database' && status === 'down')) return 'down'
+  const isOk = services.every(({ status }) => status === 'ok') && (stack === null || stack.status === 'ok')
+  return isOk ? 'ok' : 'degraded'
+}
+
+/** @param {WikiProcess[]} processes @returns {Service} */
+function wikiOf (processes) {
+  const shown = processes.map(({ number, since, restarts }) => ({
+    name: `process ${number}`,
+    status: /** @type {Status} */ (since === null ? 'down' : 'ok'),
+    since: iso(since),
+    restarts
+  }))
+  const starts = shown.flatMap(({ since }) => since ?? []).sort()
+  return {
+    name: 'wiki',
+    status: shown.every(({ status }) => status === 'ok') ? 'ok' : 'degraded',
+    since: starts[0] ?? null,
+    processes: shown
+  }
+}
+
+/** @type {Record<Node['role'], Status>} */
+const STATUS_OF_ROLE = {
+  primary: 'ok', secondary: 'ok', arbiter: 'ok', router: 'ok', other: 'degraded', unreachable: 'down'
+}
+
+/** @param {Seen['database']} database @returns {Service} */
+function databaseOf ({ available, since, nodes, failedOverAt }) {
+  const shown = nodes.map(({ number, role, since }) =>
+    ({ name: `node ${number}`, role, status: STATUS_OF_ROLE[role], since: since.toISOString() }))
+  const writable = nodes.find(({ role }) => role === 'primary' || role === 'router')
+  const broken = shown.filter(({ status }) => status !== 'ok')
+  const part = (/** @type {Status} */ status, /** @type {string | null} */ since) =>
+    ({ name: 'database', status, since, last_failover_at: iso(failedOverAt), nodes: shown })
+  if (!available || writable === undefined) {
+    // The primary may be gone for some moments before a request notices.
+    return part('down', available ? latest(broken) ?? iso(since) : iso(since))
+  }
+  if (broken.length > 0) return part('degraded', latest(broken))
+  return part('ok', latest([...shown, { since: iso(since) }]))
+}
+
+/** @param {NonNullable<Seen['redis']>} redis @returns {Service} */
+const redisOf = ({ available, since, failedOverAt }) => ({
+  name: 'redis',
+  status: available ? 'ok' : 'down',
+  since: iso(since),
+  last_failover_at: iso(failedOverAt)
+})
+
+/** @param {NonNullable<Seen['purges']>} purges @returns {Service} */
+const cachesOf = ({ failing, since, purgedAt, lagS }) => ({
+  name: 'caches',
+  status: failing ? 'degraded' : 'ok',
+  since: iso(since),
+  last_purge_at: iso(purgedAt),
+  last_purge_lag_s: lagS
+})
+
+/** @param {Stack | null} stack @param {Date} now @returns {NonNullable<Report['stack']>} */
+function stackOf (stack, now) {
+  if (stack === null) return { status: 'degraded', written_at: null, services: [] }
+  const services = stack.services.map((service) =>
+    ({ ...service, status: /** @type {Status} */ (service.state === 'running' ? 'ok' : 'down') }))
+  const silent = now.getTime() - Date.parse(stack.written_at) > STACK_SILENT_MAX_MS
+  const isOk = !silent && services.every(({ status }) => status === 'ok')
+  return { status: isOk ? 'ok' : 'degraded', written_at: stack.written_at, services }
+}
+
+/** @param {Date | null} time */
+const iso = (time) => time?.toISOString() ?? null
+
+/** @param {{since: string | null}[]} parts @returns {string | null} */
+const latest = (parts) => parts.flatMap(({ since }) => since ?? []).sort().at(-1) ?? null

@@ -1,0 +1,45 @@
+import { readableMoment } from '../readable.js'
+import { HTML, renderFor } from '../views.js'
+import { reportOf } from './report.js'
+import { createStackReader } from './stack-file.js'
+
+/** @import {Report, WikiProcess} from './report.js' */
+/** @import {Services} from '../services.js' */
+
+/**
+ * For people and for programs: what runs, since when, and the last failover. Both answer 200 while the wiki answers at
+ * all, without asking the database. Probes are not visitors, so the counter leaves them out, as it does /healthz.
+ * @type {import('fastify').FastifyPluginAsync<Pick<Services, 'database' | 'redis' | 'purges'> &
+ *   {processes: () => WikiProcess[], file?: string}>}
+ */
+export async function statusRoutes (app, { database, redis, purges, processes, file }) {
+  const config = { counted: false, database: false }
+  const readStack = file === undefined ? async () => undefined : createStackReader(file)
+  const startedAt = new Date()
+
+  async function report () {
+    const shared = redis?.state()
+    const seen = {
+      processes: processes(),
+      database: database.state(),
+      redis: shared && { ...shared, since: shared.since ?? startedAt },
+      purges: purges?.state()
+    }
+    return reportOf({ ...seen, stack: await readStack() }, new Date())
+  }
+
+  app.get('/status.json', { config }, async (_request, reply) => {
+    reply.header('cache-control', 'no-store')
+    return report()
+  })
+
+  app.get('/status', { config }, async (request, reply) => {
+    reply.header('cache-control', 'no-store').type(HTML)
+    return renderFor(request, 'status', shown(await report()))
+  })
+}
+
+const TITLES = { ok: 'Everything works', degraded: 'Something does not work', down: 'The wiki cannot show its pages' }
+
+/** @param {Report} report */
+const shown = (report) => ({ title: TITLES[report.status], moment: readableMoment, ...report })
