@@ -30,6 +30,15 @@ def _time(of: Callable[[MeasuredOutcome], float | None]) -> Measure:
     return Measure(True, of)
 
 
+def requests_per_cpu_s(outcome: MeasuredOutcome) -> float | None:
+    """Answered requests ÷ seconds of processor time of all wikis and the database; None if those are not known."""
+    parts = outcome.saturation.parts if outcome.saturation else {}
+    used = [parts[name].cpu_cores for name in ("wiki", "database") if name in parts]
+    cores = sum(one for one in used if one is not None)
+    answered_per_s = outcome.stats.completed_per_s
+    return answered_per_s / cores if answered_per_s is not None and cores > 0 else None
+
+
 MEASURES = {
     # Counted request by request, and checked against the witnesses.
     "hit_ratio": _count(lambda o: o.stats.hit_ratio),
@@ -38,6 +47,8 @@ MEASURES = {
     "origin_requests": _count(lambda o: o.record.counter_requests),
     "origin_reads": _count(lambda o: o.record.counter_reads),
     "stale_ratio": _count(lambda o: o.stats.stale_ratio),
+    # From the kernel's count of processor time, which waiting for a core does not lengthen.
+    "requests_per_cpu_s": _count(requests_per_cpu_s),
     # From clocks.
     "mean_ms": _time(lambda o: o.stats.mean_ms or None),
     "wait_ms": _time(lambda o: o.stats.wait_ms),

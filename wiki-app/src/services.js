@@ -48,7 +48,7 @@ const IMPORTS_MAX = 2
 export function createServices (config, log, parts) {
   const { createMetrics, makeRenderer = createRenderer, makeOldRevisions = createOldRevisions } = parts
   const users = config.USERS_FILE === undefined ? null : readUsers(config.USERS_FILE)
-  const database = createDatabase(config.MONGODB_URI, log)
+  const database = createDatabase(config.MONGODB_URI, log, { poolMax: config.DATABASE_POOL_MAX })
   const models = defineModels(database.connection)
   const metrics = createMetrics?.(database)
   const redis = redisOf(config, log)

@@ -85,6 +85,11 @@ export const SETTINGS = {
     allowed: 'a whole number from 1 (a read of the database for each page view) to 100',
     does: 'the most pages in one read of the database, for views that come together; the lab\'s profiles set it'
   }),
+  DATABASE_POOL_MAX: integer(1, 1000, {
+    default: 100,
+    allowed: 'a whole number of connections from 1 to 1000',
+    does: 'the most connections to each server of the database, besides a few that monitor it'
+  }),
   ORIGIN_CACHE_MIB: integer(0, 16_384, {
     default: 0,
     allowed: 'a whole number of MiB from 0 (off) to 16384',

@@ -20,6 +20,7 @@ test('an environment without settings gives the defaults; other variables are ig
     CACHE_CDN_TTL_S: 86_400,
     PURGE_REPEAT_AFTER_S: 10,
     PAGE_READS_AT_ONCE: 100,
+    DATABASE_POOL_MAX: 100,
     ORIGIN_CACHE_MIB: 0,
     PAGE_MAX_BYTES: 1_048_576,
     HOME_PAGE: 'Home',
@@ -44,6 +45,7 @@ test('values at the limits are allowed', () => {
 for (const [name, value] of [
   ['PORT', '65536'], ['PORT', '-1'], ['PORT', 'http'], ['PORT', ''], ['PORT', '80.5'],
   ['HOST', ''],
+  ['DATABASE_POOL_MAX', '0'], ['DATABASE_POOL_MAX', '1001'],
   ['WORKERS', '0'], ['WORKERS', '65'], ['WORKERS', 'all'],
   ['CACHE_POLICY', 'forever'], ['CACHE_POLICY', 'toString'],
   ['CACHE_TTL_S', '-1'], ['CACHE_TTL_S', '31536001'], ['CACHE_TTL_S', '3m'],

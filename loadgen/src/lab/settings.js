@@ -34,6 +34,7 @@
  * @property {boolean} collapsing
  * @property {number} origin_cache_mib
  * @property {import('../stack/database.js').DatabaseKind} database
+ * @property {number} database_pool
  * @property {number} wikis
  * @property {number | null} wiki_cpu_share
  * @property {import('../stack/shared.js').Shared} shared
@@ -77,6 +78,7 @@ export const DEFAULT_SETTINGS = Object.freeze({
   collapsing: true,
   origin_cache_mib: 0,
   database: 'single',
+  database_pool: 100,
   wikis: 1,
   wiki_cpu_share: null,
   shared: 'none',

@@ -7,6 +7,7 @@ export const cachingFor = (settings) => ({
   CACHE_TTL_S: String(settings.ttl_s),
   CACHE_STALE_WHILE_REVALIDATE_S: String(settings.stale_while_revalidate_s),
   CACHE_STALE_IF_ERROR_S: String(settings.stale_if_error_s),
+  DATABASE_POOL_MAX: String(settings.database_pool),
   ORIGIN_CACHE_MIB: String(settings.origin_cache_mib),
   // The default repeats a purge after ten seconds. No request takes that long here, and each trial would wait for it.
   PURGE_REPEAT_AFTER_S: '1'

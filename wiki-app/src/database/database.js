@@ -21,7 +21,6 @@ const OPTIONS = {
   connectTimeoutMS: 5_000,
   // Longer than any response under load: only a hung server is given up.
   socketTimeoutMS: 30_000,
-  maxPoolSize: 100,
   writeConcern: { w: /** @type {const} */ ('majority'), journal: true, wtimeoutMS: 5_000 },
   promoteBuffers: true
 }
@@ -84,11 +83,12 @@ async function refuseLoneServer (client) {
 }
 
 /**
- * @param {Connection} connection @param {string} uri @param {(client: import('mongodb').MongoClient) => void} watch
+ * @param {Connection} connection @param {string} uri
+ * @param {{poolMax: number, watch: (client: import('mongodb').MongoClient) => void}} options
  */
-async function open (connection, uri, watch) {
+async function open (connection, uri, { poolMax, watch }) {
   if (connection.db !== undefined) return
-  const client = createClient(uri, OPTIONS)
+  const client = createClient(uri, { ...OPTIONS, maxPoolSize: poolMax })
   watch(client)
   try {
     await client.connect()
@@ -102,8 +102,11 @@ async function open (connection, uri, watch) {
 
 const ping = (/** @type {Db} */ db) => db.command({ ping: 1 }, { timeoutMS: PING_TIMEOUT_MS })
 
-/** @param {string} uri @param {import('fastify').FastifyBaseLogger} log */
-export function createDatabase (uri, log) {
+/**
+ * @param {string} uri @param {import('fastify').FastifyBaseLogger} log
+ * @param {{poolMax?: number}} [options]  connections to each server
+ */
+export function createDatabase (uri, log, { poolMax = 100 } = {}) {
   const connection = mongoose.createConnection()
   for (const [name, value] of Object.entries(MONGOOSE_OPTIONS)) connection.set(name, value)
   const monitor = createClient(uri, { ...OPTIONS, maxPoolSize: 1, heartbeatFrequencyMS: MONITOR_HEARTBEAT_MS })
@@ -126,7 +129,7 @@ export function createDatabase (uri, log) {
 
   async function attempt () {
     try {
-      await open(connection, uri, nodes.watch)
+      await open(connection, uri, { poolMax, watch: nodes.watch })
       // Connecting takes longer than later pings.
       await monitor.db().command({ ping: 1 })
       await Promise.all(Object.values(connection.models).map((model) => model.createIndexes()))
