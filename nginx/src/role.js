@@ -15,6 +15,8 @@ const SOURCES = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '..')
 const eta = new Eta({ views: path.join(SOURCES, 'templates'), autoEscape: false, autoTrim: [false, 'nl'] })
 
 const MAX_SIZE_DEFAULT_BYTES = 1024 ** 3
+/** Each set of them has an upstream group: 255. */
+const WIKIS_MAX = 8
 /** The trusted certificates of Debian and Alpine, and of Fedora. */
 const CERTIFICATES = ['/etc/ssl/certs/ca-certificates.crt', '/etc/pki/tls/certs/ca-bundle.crt']
 
@@ -37,7 +39,7 @@ const NO_FILES = Object.freeze({ certificate: 'certificate.pem', key: 'key.pem' 
  * @typedef {object} OriginRole
  * @property {'origin'} role
  * @property {number} port
- * @property {number | number[]} wikiPort  a list: several wikis that share one database
+ * @property {number | number[]} wikiPort  a list, of at most 8: several wikis that share one database
  * @property {string} [listenAddress]  default 127.0.0.1
  * @property {Tls} [tls]  default: plain HTTP
  * @property {number} [requestsAtOnceMax]  in flight at each wiki; nginx answers any further request with 503, at a
@@ -170,13 +172,13 @@ export function render (
     }
   }
   return eta.render(`./${role.role}`, {
-    ...(role.role === 'edge' ? edgeView(role, directory) : role.role === 'origin' ? originView(role) : role),
+    ...(role.role === 'edge' ? edgeView(role, directory) : role.role === 'origin' ? originView(role, modulesDirectory) : role),
     tls: tlsView(role.tls),
     directory,
     logs,
     sources,
     user,
-    modules: cached ? ['ndk_http_module', 'ngx_http_lua_module'].map((name) => `${modulesDirectory}/${name}.so`) : []
+    modules: cached || isChecked(role, modulesDirectory) ? ['ndk_http_module', 'ngx_http_lua_module'].map((name) => `${modulesDirectory}/${name}.so`) : []
   })
 }
 
@@ -186,10 +188,39 @@ function tlsView ({ certificate, key, http2 = true } = { certificate: '', key: '
   return { certificate, key, parameters: certificate === '' ? '' : http2 ? ' ssl http2' : ' ssl' }
 }
 
-/** @param {OriginRole} role */
-function originView (role) {
+/**
+ * Whether something asks the wikis if they are ready: among several, and with nginx's Lua module.
+ * @param {OriginRole | EdgeRole | LoneEdgeRole | LocalRole} role
+ * @param {string} modulesDirectory  empty: there is no Lua module
+ */
+const isChecked = (role, modulesDirectory) =>
+  role.role === 'origin' && [role.wikiPort].flat().length > 1 && modulesDirectory !== ''
+
+/**
+ * @param {OriginRole} role
+ * @param {string} modulesDirectory
+ */
+function originView (role, modulesDirectory) {
   const wikiPorts = [role.wikiPort].flat()
-  return { ...role, wikiPorts, several: wikiPorts.length > 1, atOnceMax: role.requestsAtOnceMax ?? 0 }
+  if (wikiPorts.length > WIKIS_MAX) throw new Error(`one nginx balances ${WIKIS_MAX} wikis at most, not ${wikiPorts.length}`)
+  const checked = isChecked(role, modulesDirectory)
+  const groups = checked ? upstreamGroups(wikiPorts) : [{ name: 'wiki', ports: wikiPorts }]
+  const several = wikiPorts.length > 1
+  return { ...role, wikiPorts, several, checked, groups, atOnceMax: role.requestsAtOnceMax ?? 0 }
+}
+
+/**
+ * Returns an upstream group for each set of wikis that may be ready: `wiki` of all, `wiki_1_3` of the first and third.
+ * @param {number[]} wikiPorts
+ * @returns {{name: string, ports: number[]}[]}
+ */
+function upstreamGroups (wikiPorts) {
+  const all = (1 << wikiPorts.length) - 1
+  return Array.from({ length: all }, (_, index) => {
+    const members = [...wikiPorts.keys()].filter((wiki) => (index + 1) & (1 << wiki))
+    const name = index + 1 === all ? 'wiki' : `wiki_${members.map((wiki) => wiki + 1).join('_')}`
+    return { name, ports: members.map((wiki) => wikiPorts[wiki]) }
+  })
 }
 
 /**

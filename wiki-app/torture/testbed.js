@@ -24,6 +24,7 @@ const MISTAKES_MAX = 20
  * @param {Record<string, string>} [options.settings]  of the wikis
  * @param {Record<string, string>} [options.env]  of the wikis and of a single-member database, beside this process's
  * @param {string[]} [options.cgroups]  directories of the control groups that the wikis run in
+ * @param {(index: number, uri: string) => string} [options.uriOf]  of a wiki's database; default: `uri`
  * @param {boolean} [options.behindNginx]  default: when there are several wikis
  * @param {number} [options.requestsAtOnceMax]  see nginx/src/role.js
  */
@@ -34,6 +35,7 @@ export async function createTestbed ({
   settings = {},
   env = {},
   cgroups = [],
+  uriOf = (_, uri) => uri,
   behindNginx = count > 1,
   requestsAtOnceMax
 } = {}) {
@@ -90,7 +92,7 @@ export async function createTestbed ({
           ...env,
           ...settings,
           PORT: String(wikiPorts[index]),
-          MONGODB_URI: uri
+          MONGODB_URI: uriOf(index, uri)
         }
       })
       running.set(wiki.name, wiki)
@@ -140,6 +142,10 @@ export async function createTestbed ({
       const wiki = processOf(index)
       if (wiki) await stopProcess(wiki)
     },
+
+    /** @returns {string[]} the lines of nginx's error log that contain `part` */
+    nginxLog: (part = '') => readFileSync(path.join(directory, 'nginx/error.log'), 'utf8').split('\n')
+      .filter((line) => line.includes(part)),
 
     /** @throws {Error} when it does not run */
     nginx () {

@@ -6,7 +6,7 @@ import { WIKI_ARGUMENTS, WIKI_ENVIRONMENT } from '@stevec/wiki-app/start'
 import { readConfig } from '../../config.js'
 import { request } from '@stevec/harness/request'
 import { isAlive, killGroup, logTail, startProcess, stopProcess, waitUntil } from '@stevec/harness/processes'
-import { requireTool } from '@stevec/harness/tools/locate'
+import { nginxModulesDirectory, requireTool } from '@stevec/harness/tools/locate'
 import { logOf } from '../state.js'
 import { wikiName } from '../wiki-names.js'
 import { OriginError } from './origin-error.js'
@@ -58,9 +58,10 @@ export function createLocalOrigin () {
       mkdirSync(directory, { recursive: true, mode: 0o700 })
       onPart(wikiPorts.length === 1 ? 'wiki' : `${wikiPorts.length} wikis`)
       await startWikis(wikiEnvironment)
+      const binary = requireTool('nginx').path
       const { sha256, command, args } = await prepareRole(
         { role: 'origin', port: nginxPort, wikiPort: wikiPorts, requestsAtOnceMax },
-        { directory: path.join(directory, 'origin'), binary: requireTool('nginx').path, modulesDirectory: '' }
+        { directory: path.join(directory, 'origin'), binary, modulesDirectory: nginxModulesDirectory(binary) ?? '' }
       )
       preparedNginx = { command, args }
       await startNginx()
