@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { customCleanEnv, makeExactValidator } from 'envalid'
 import { readToken } from '@stevec/cdn/wiki'
 import { needsPurges } from './caching/cache-policy.js'
@@ -9,6 +10,8 @@ import { SETTINGS } from './settings.js'
 export { ConfigError }
 
 const NAMES = /** @type {Setting[]} */ (Object.keys(SETTINGS))
+/** Settings that a file may hold, which no listing of processes and no crash report shows. */
+const IN_FILES = /** @type {const} */ (['MONGODB_URI', 'REDIS_URL'])
 const HIDDEN = '(not shown, it may hold a password)'
 
 /**
@@ -17,6 +20,26 @@ const HIDDEN = '(not shown, it may hold a password)'
  * @throws {ConfigError} naming each bad variable, its value and what is allowed
  */
 export function readConfig (env = process.env) {
+  return check({ ...env, ...fromFiles(env) })
+}
+
+/** @param {Record<string, string | undefined>} env @returns {Record<string, string>} @throws {ConfigError} */
+function fromFiles (env) {
+  const given = IN_FILES.filter((name) => env[`${name}_FILE`])
+  return Object.fromEntries(given.map((name) => {
+    const file = `${name}_FILE`
+    if (env[name]) throw new ConfigError(`${name} and ${file} are both set; unset one of them`)
+    try {
+      return [name, readFileSync(/** @type {string} */ (env[file]), 'utf8').trim()]
+    } catch (error) {
+      const { code } = /** @type {NodeJS.ErrnoException} */ (error)
+      throw new ConfigError(`${file}=${JSON.stringify(env[file])} cannot be read (${code})`)
+    }
+  }))
+}
+
+/** @param {Record<string, string | undefined>} env @returns {Config} @throws {ConfigError} */
+function check (env) {
   const validators = Object.fromEntries(NAMES.map((name) => {
     const { read, default: value } = /** @type {SettingSpec<any>} */ (SETTINGS[name])
     return [name, makeExactValidator(read)({ default: value })]

@@ -47,12 +47,20 @@ export const SETTINGS = {
     does: 'the database, a replica set if only of one node',
     secret: true
   }),
+  MONGODB_URI_FILE: optional(text(isThere, {
+    allowed: 'the path of a file that holds the address of the database and nothing else',
+    does: 'a file with it, instead: a secret of a container or of systemd'
+  })),
   REDIS_URL: optional(text((uri) => parseRedisUrl(uri) !== null, {
     allowed: 'redis[s]://[[user]:password@]host[:port][/database] or ' +
       'redis[s]-sentinel://[[user]:password@]host[:port][,…][/database]#master',
     shown: 'no Redis',
     does: 'where several wikis count writes and failed sign-ins together, see below',
     secret: true
+  })),
+  REDIS_URL_FILE: optional(text(isThere, {
+    allowed: 'the path of a file that holds the address of Redis and nothing else',
+    does: 'a file with it, instead'
   })),
   CACHE_POLICY: choice(CACHE_POLICY_NAMES, {
     default: 'ttl',

@@ -35,6 +35,25 @@ test('an environment without settings gives the defaults; other variables are ig
   })
 })
 
+test('a file holds the address of the database or of Redis, with its password', (t) => {
+  const directory = mkdtempSync(path.join(tmpdir(), 'stevec-config-'))
+  t.after(() => rmSync(directory, { recursive: true }))
+  const [database, redis] = ['database', 'redis'].map((name) => path.join(directory, name))
+  writeFileSync(database, 'mongodb://wiki:secret@db:27017/stevec\n')
+  writeFileSync(redis, 'redis://:secret@redis\n')
+  const config = readConfig({ MONGODB_URI_FILE: database, REDIS_URL_FILE: redis })
+  assert.equal(config.MONGODB_URI, 'mongodb://wiki:secret@db:27017/stevec')
+  assert.equal(config.REDIS_URL, 'redis://:secret@redis')
+
+  assert.throws(() => readConfig({ REDIS_URL: 'redis://here', REDIS_URL_FILE: redis }), {
+    message: 'REDIS_URL and REDIS_URL_FILE are both set; unset one of them'
+  })
+  assert.throws(() => readConfig({ MONGODB_URI_FILE: path.join(directory, 'none') }), /none" cannot be read \(ENOENT\)$/)
+  writeFileSync(database, 'http://wiki:secret@db')
+  assert.throws(() => readConfig({ MONGODB_URI_FILE: database }), ({ message }) =>
+    /^MONGODB_URI=\(not shown/.test(message) && !message.includes('secret'))
+})
+
 test('values at the limits are allowed', () => {
   const config = readConfig({ PORT: '0', CACHE_TTL_S: '31536000', PAGE_MAX_BYTES: '3145728', CACHE_POLICY: 'no-store' })
   assert.equal(config.PORT, 0)
