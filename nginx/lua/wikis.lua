@@ -8,7 +8,7 @@ local EVERY_S = 0.6
 local BAD, GOOD = 2, 2
 local ALL = "wiki"
 
--- Of this worker: { address, port, ready, streak, answered_s }, in the order of the upstream group.
+-- Of this worker: { address, host, port, ready, streak, answered_s }, in the order of the upstream group.
 local wikis, by_address = {}, {}
 local group = ALL
 
@@ -38,7 +38,7 @@ end
 local function ask(wiki)
   local socket = ngx.socket.tcp()
   socket:settimeout(EVERY_S * 1000)
-  local ok, why = socket:connect("127.0.0.1", wiki.port)
+  local ok, why = socket:connect(wiki.host, wiki.port)
   if not ok then return nil, why end
   local line
   ok, why = socket:send("GET /readyz HTTP/1.1\r\nHost: " .. wiki.address .. "\r\nConnection: close\r\n\r\n")
@@ -60,11 +60,11 @@ local function check(premature, wiki)
   note(wiki, status == 200, status and "status " .. status or why)
 end
 
---- Called by each worker as it starts. ports: of the wikis, on 127.0.0.1
-function _M.start(ports)
-  for index, port in ipairs(ports) do
-    local address = "127.0.0.1:" .. port
-    local wiki = { address = address, port = port, ready = true, streak = 0, answered_s = 0 }
+--- Called by each worker as it starts. addresses: of the wikis, ip:port
+function _M.start(addresses)
+  for index, address in ipairs(addresses) do
+    local host, port = address:match("^(.+):(%d+)$")
+    local wiki = { address = address, host = host, port = tonumber(port), ready = true, streak = 0, answered_s = 0 }
     wikis[index], by_address[address] = wiki, wiki
     assert(ngx.timer.every(EVERY_S, check, wiki))
   end

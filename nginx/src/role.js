@@ -23,6 +23,8 @@ const CERTIFICATES = ['/etc/ssl/certs/ca-certificates.crt', '/etc/pki/tls/certs/
 /** Characters that would end a quoted string in nginx's configuration or start a variable. */
 const UNQUOTABLE = /["$\\\n\r]/
 
+const IPV4_AND_PORT = /^(?:\d{1,3}\.){3}\d{1,3}:\d{1,5}$/
+
 /** Stand for the files of a certificate where only the configuration counts. */
 const NO_FILES = Object.freeze({ certificate: 'certificate.pem', key: 'key.pem' })
 
@@ -39,7 +41,8 @@ const NO_FILES = Object.freeze({ certificate: 'certificate.pem', key: 'key.pem' 
  * @typedef {object} OriginRole
  * @property {'origin'} role
  * @property {number} port
- * @property {number | number[]} wikiPort  a list, of at most 8: several wikis that share one database
+ * @property {number | number[]} [wikiPort]  a list, of at most 8: several wikis that share one database
+ * @property {string[]} [wikiAddresses]  `ip:port` of wikis elsewhere, instead of wikiPort
  * @property {string} [listenAddress]  default 127.0.0.1
  * @property {Tls} [tls]  default: plain HTTP
  * @property {number} [requestsAtOnceMax]  in flight at each wiki; nginx answers any further request with 503, at a
@@ -194,32 +197,38 @@ function tlsView ({ certificate, key, http2 = true } = { certificate: '', key: '
  * @param {string} modulesDirectory  empty: there is no Lua module
  */
 const isChecked = (role, modulesDirectory) =>
-  role.role === 'origin' && [role.wikiPort].flat().length > 1 && modulesDirectory !== ''
+  role.role === 'origin' && wikisOf(role).length > 1 && modulesDirectory !== ''
+
+/** @param {OriginRole} role @returns {string[]} addresses */
+const wikisOf = (role) => role.wikiAddresses ?? [role.wikiPort ?? []].flat().map((port) => `127.0.0.1:${port}`)
 
 /**
  * @param {OriginRole} role
  * @param {string} modulesDirectory
+ * @throws {Error} when there are too many wikis, none, or something that is no address
  */
 function originView (role, modulesDirectory) {
-  const wikiPorts = [role.wikiPort].flat()
-  if (wikiPorts.length > WIKIS_MAX) throw new Error(`one nginx balances ${WIKIS_MAX} wikis at most, not ${wikiPorts.length}`)
+  const wikis = wikisOf(role)
+  if (wikis.length > WIKIS_MAX) throw new Error(`one nginx balances ${WIKIS_MAX} wikis at most, not ${wikis.length}`)
+  const wrong = wikis.length === 0 ? '' : wikis.find((address) => !IPV4_AND_PORT.test(address))
+  if (wrong !== undefined) throw new Error(`the role origin needs wikis as ip:port, not "${wrong}"`)
   const checked = isChecked(role, modulesDirectory)
-  const groups = checked ? upstreamGroups(wikiPorts) : [{ name: 'wiki', ports: wikiPorts }]
-  const several = wikiPorts.length > 1
-  return { ...role, wikiPorts, several, checked, groups, atOnceMax: role.requestsAtOnceMax ?? 0 }
+  const groups = checked ? upstreamGroups(wikis) : [{ name: 'wiki', addresses: wikis }]
+  const several = wikis.length > 1
+  return { ...role, wikis, several, checked, groups, atOnceMax: role.requestsAtOnceMax ?? 0 }
 }
 
 /**
  * Returns an upstream group for each set of wikis that may be ready: `wiki` of all, `wiki_1_3` of the first and third.
- * @param {number[]} wikiPorts
- * @returns {{name: string, ports: number[]}[]}
+ * @param {string[]} wikis
+ * @returns {{name: string, addresses: string[]}[]}
  */
-function upstreamGroups (wikiPorts) {
-  const all = (1 << wikiPorts.length) - 1
+function upstreamGroups (wikis) {
+  const all = (1 << wikis.length) - 1
   return Array.from({ length: all }, (_, index) => {
-    const members = [...wikiPorts.keys()].filter((wiki) => (index + 1) & (1 << wiki))
+    const members = [...wikis.keys()].filter((wiki) => (index + 1) & (1 << wiki))
     const name = index + 1 === all ? 'wiki' : `wiki_${members.map((wiki) => wiki + 1).join('_')}`
-    return { name, ports: members.map((wiki) => wikiPorts[wiki]) }
+    return { name, addresses: members.map((wiki) => wikis[wiki]) }
   })
 }
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import { render } from '@stevec/nginx'
 import { request } from '@stevec/harness/request'
 import { freePorts } from '@stevec/harness/ports'
 import { waitUntil } from '@stevec/harness/processes'
@@ -111,4 +112,15 @@ describe('the client\'s caching proxy', () => {
     assert.equal(headers['x-cache-status'], 'HIT')
     assert.match(body, /^for source\.localhost/)
   })
+})
+
+test('wikis on other machines have addresses of IPv4 with a port; nothing else gets into the configuration', () => {
+  const role = (/** @type {string[]} */ wikiAddresses) =>
+    render({ role: 'origin', port: 80, wikiAddresses }, { directory: '/d', modulesDirectory: '/m', user: '' })
+  const text = role(['10.0.0.1:3000', '10.0.0.2:3000'])
+  assert.match(text, /upstream wiki_2 \{[^}]*server 10\.0\.0\.2:3000 max_fails=0;/)
+  assert.match(text, /start\(\{ "10\.0\.0\.1:3000", "10\.0\.0\.2:3000" \}\)/)
+  for (const wrong of [[], ['wiki:3000'], ['10.0.0.1'], ['10.0.0.1:3000; }'], ['10.0.0.1:3000"'], ['10.0.0.1:3000\n']]) {
+    assert.throws(() => role(wrong), /needs wikis as ip:port, not /)
+  }
 })
