@@ -1,8 +1,8 @@
 # stevec's one task runner. `make` alone lists the targets.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up down test test-slow verify verify-analysis torture test-cloudflare release image image-lock \
-  test-image bench flame bench-idle bench-cost bench-dearest bench-peers bench-edge fuzz-edge bench-report figures \
-  gallery lock
+.PHONY: help setup demo up down test test-slow verify verify-analysis torture test-containers test-cloudflare release \
+  image image-lock test-image bench flame bench-idle bench-cost bench-dearest bench-peers bench-edge fuzz-edge \
+  bench-report figures gallery lock
 
 # The tests' Node, one of those in .ci/node; empty: the one on PATH.
 NODE = $(STEVEC_NODE)
@@ -32,6 +32,7 @@ test-slow: ## runs that are interrupted, killed and resumed, a study, failover, 
 	@./stevec setup --with chromium
 	@./stevec setup --with faketime
 	@./stevec setup --with redis
+	@./stevec setup --with helm
 	@.ci/with-node "$(NODE)" node .ci/test.js slow
 
 verify: setup ## the lab measures what is known, to see that it can be trusted
@@ -42,6 +43,11 @@ verify-analysis: setup ## simulated runs whose truth is known: how often do verd
 
 torture: setup ## kill -9 of the wiki, of mongod and of both under editing: is any acknowledged edit lost?
 	@node wiki-app/torture/main.js
+
+test-containers: ## compose.yaml built and run without an engine, as root (minutes)
+	@./stevec setup --with containers
+	@./stevec setup --with redis
+	@node --test --test-timeout=1800000 --test-reporter=spec deploy/test/containers/*.test.js
 
 test-cloudflare: setup ## the doors on a real zone and off again; CLOUDFLARE_TEST_ZONE=example.com and a token
 	@node --test-reporter=spec cdn/test/live/cloudflare.js

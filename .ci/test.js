@@ -68,6 +68,8 @@ const SUITES = {
           command('format Python', venv('ruff'), ['format', '--check', '--quiet', 'analysis']),
           command('vet Go, links', 'go', ['vet', '-C', path.join(ROOT, 'harness/links'), './...']),
           command('vet Go, k6', 'go', ['vet', '-C', path.join(ROOT, 'harness/k6'), './...']),
+          command('vet Go, Helm', 'go', ['vet', '-C', path.join(ROOT, 'harness/helm'), './...']),
+          command('vet Go, Compose', 'go', ['vet', '-C', path.join(ROOT, 'deploy/containers/check'), './...']),
           command('tests Go, k6', 'go', ['test', '-C', path.join(ROOT, 'harness/k6'), './...']),
           command('types', bin('tsc'), ['--project', 'tsconfig.json']),
           command('types in the browser', bin('tsc'), ['--project', 'wiki-app/src/assets']),
@@ -78,7 +80,7 @@ const SUITES = {
     }
   },
   slow () {
-    const files = testFiles(['nginx/test/slow', 'wiki-app/test/slow', 'loadgen/test/slow'])
+    const files = testFiles(['nginx/test/slow', 'wiki-app/test/slow', 'deploy/test/slow', 'loadgen/test/slow'])
     return {
       budget_min: 45,
       lanes: [[testFilesCheck('slow tests JavaScript', ROOT, files.beside, SLOW_FILES_AT_ONCE)]],

@@ -10,6 +10,9 @@ const linksDigest = digestOf(LINKS_DIRECTORY)
 /** Sources of k6 with our output. */
 export const K6_DIRECTORY = fileURLToPath(new URL('../../k6', import.meta.url))
 const k6Digest = digestOf(K6_DIRECTORY)
+/** Pins Helm, and reads the manifests that it renders as strictly as Kubernetes does. */
+export const HELM_DIRECTORY = fileURLToPath(new URL('../../helm', import.meta.url))
+const helmDigest = digestOf(HELM_DIRECTORY)
 
 /**
  * A program that the project runs and that neither npm nor pip installs.
@@ -58,6 +61,22 @@ export const TOOLS = {
     binary: 'redis-server',
     minimum: '6.2.0',
     versionArgs: ['--version'],
+    optional: true
+  },
+  buildah: {
+    variable: 'BUILDAH_BIN',
+    binary: 'buildah',
+    minimum: '1.28.0',
+    versionArgs: ['--version'],
+    optional: true,
+    setup: 'containers'
+  },
+  helm: {
+    variable: 'HELM_BIN',
+    binary: 'helm',
+    minimum: '3.14.0',
+    pinned: `3.22.0-${helmDigest}`,
+    versionArgs: ['version', '--short'],
     optional: true
   },
   wrk: {

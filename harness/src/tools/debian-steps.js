@@ -23,6 +23,13 @@ const IMAGE_PACKAGES = Object.freeze({
   'debian-archive-keyring': null
 })
 
+const CONTAINER_PACKAGES = Object.freeze({
+  buildah: 'buildah',
+  mmdebstrap: 'mmdebstrap',
+  runc: 'runc',
+  iproute2: 'ip'
+})
+
 /** @param {Config} config @returns {Step} */
 export function nginx (config) {
   return {
@@ -96,20 +103,45 @@ export function redis (config) {
 }
 
 /** @param {Config} config @returns {Step} */
+export function containers (config) {
+  return severalPackages(CONTAINER_PACKAGES, {
+    name: 'what builds and runs containers',
+    purpose: 'the tests of the containers',
+    what: 'what builds and runs containers without an engine',
+    otherwise: 'test them on a Debian',
+    shown: () => `mmdebstrap, runc, ${toolText('buildah', config)}`
+  }, config)
+}
+
+/** @param {Config} config @returns {Step} */
 export function image (config) {
-  const packages = Object.keys(IMAGE_PACKAGES)
+  return severalPackages(IMAGE_PACKAGES, {
+    name: 'what builds and boots images',
+    purpose: 'the image of the board',
+    what: 'what builds and boots the board\'s image',
+    otherwise: 'build it on a Debian',
+    shown: () => `mmdebstrap, genimage, ${toolText('qemu', config)}`
+  }, config)
+}
+
+/**
+ * @param {Readonly<Record<string, string | null>>} programs  each package with a program whose presence shows it
+ * @param {{name: string, purpose: string, what: string, otherwise: string, shown: () => string}} texts
+ * @param {Config} config
+ * @returns {Step}
+ */
+function severalPackages (programs, { name, purpose, what, otherwise, shown }, config) {
+  const packages = Object.keys(programs)
   const directories = [...config.searchPath.split(path.delimiter), '/usr/sbin', '/sbin']
   const there = (/** @type {string} */ program) =>
     directories.some((directory) => directory !== '' && existsSync(path.join(directory, program)))
   return {
     ...STEP_DEFAULTS,
-    name: 'what builds and boots images',
-    purpose: 'the image of the board',
+    name,
+    purpose,
     how: 'Debian packages, apt-get',
-    present: () => Object.values(IMAGE_PACKAGES).every((program) => program === null || there(program))
-      ? `mmdebstrap, genimage, ${toolText('qemu', config)}`
-      : null,
-    blocked: () => aptBlocked('what builds and boots the board\'s image', packages, 'build it on a Debian'),
+    present: () => Object.values(programs).every((program) => program === null || there(program)) ? shown() : null,
+    blocked: () => aptBlocked(what, packages, otherwise),
     install: (run) => aptInstall(run, packages)
   }
 }

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { chmodSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { K6_DIRECTORY, LINKS_DIRECTORY, TOOLS } from './catalog.js'
+import { HELM_DIRECTORY, K6_DIRECTORY, LINKS_DIRECTORY, TOOLS } from './catalog.js'
 import { installedPath } from './locate.js'
 import { PIP_OPTIONS, VENV_PYTHON } from './package-steps.js'
 import { STEP_DEFAULTS, toolText } from './step.js'
@@ -62,6 +62,17 @@ export function links (config) {
   const compile = goTool('toxiproxy', 'go build of harness/links', config, (run, target) =>
     run('go', ['build', '-C', LINKS_DIRECTORY, ...GO_BUILD, '-o', target, '.']))
   return { ...compile, purpose: 'the links between client, caches and origin', browsing: true }
+}
+
+/**
+ * Helm as its authors have it; go.sum pins every module by its hash.
+ * @param {Config} config
+ * @returns {Step}
+ */
+export function helm (config) {
+  const compile = goTool('helm', 'go build of helm.sh/helm', config, (run, target) =>
+    run('go', ['build', '-C', HELM_DIRECTORY, ...GO_BUILD, '-o', target, 'helm.sh/helm/v3/cmd/helm']))
+  return { ...compile, purpose: 'the tests of the chart, which takes minutes to compile', lowPriority: true }
 }
 
 /**

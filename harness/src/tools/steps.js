@@ -1,7 +1,7 @@
 import { readConfig } from '../config.js'
-import { image, nginx, redis, testTool } from './debian-steps.js'
+import { containers, image, nginx, redis, testTool } from './debian-steps.js'
 import { npmPackages, npmTestPackages, python, pythonEnvironment } from './package-steps.js'
-import { k6, links, mongod } from './program-steps.js'
+import { helm, k6, links, mongod } from './program-steps.js'
 
 /** @typedef {import('./step.js').Step} Step */
 /** @typedef {import('../config.js').Config} Config */
@@ -11,6 +11,8 @@ export const OPTIONAL_STEPS = {
   chromium: testTool('chromium', 'Chromium, in which the wiki is tested,', 'the tests in a browser'),
   faketime: testTool('faketime', 'faketime, which sets clocks of the slow tests,', 'slow tests that set clocks'),
   redis,
+  containers,
+  helm,
   wrk: testTool('wrk', 'wrk, which makes the load of the benchmarks,', 'the load of the benchmarks'),
   image
 }

@@ -10,7 +10,7 @@ const EARLY = { up: true, run: false }
 /** @type {import('../cli.js').Command} */
 export const command = {
   summary: 'install what is missing',
-  help: `Usage: stevec setup [--with ${OPTIONAL.join(' | --with ')}]
+  help: `Usage: stevec setup [--with NAME]
        stevec setup -- up [options]
        stevec setup -- run <experiment> [options]
 
@@ -22,9 +22,11 @@ packages into node_modules/, Python packages into .venv/. Does nothing if nothin
   --with chromium   also Chromium (or CHROMIUM_BIN), for the tests of the wiki in a browser
   --with faketime   also faketime (or FAKETIME_BIN), for a slow test that sets clocks
   --with redis      also redis-server (or REDIS_BIN), which several wikis share
+  --with containers also buildah, runc, mmdebstrap and ip, to build and run the containers
+  --with helm       also Helm (or HELM_BIN), for the tests of the chart; compiled by Go
   --with wrk        also wrk (or WRK_BIN), the load of \`make bench\`
   --with image      also mmdebstrap, genimage, QEMU and others, to build and boot the board's image
-                    (--with installs by apt-get, as root)
+                    (but for helm, --with installs by apt-get, as root)
   -- up, -- run     starts that command as soon as the tools of the wiki are installed, and installs
                     the rest meanwhile; \`run\` waits for all of them before it measures
 
