@@ -21,7 +21,7 @@ KNOWN_SETTINGS = (
     ),
     *("rate_per_s", "connection_reuse", "policy", "popularity", "edit_popularity", "ttl_s", "stale_while_revalidate_s"),
     *("arrivals", "burst", "cache", "collapsing", "origin_cache_mib", "origin_delay_ms", "fault", "stale_if_error_s"),
-    *("database", "database_pool", "wikis", "wiki_cpu_share", "shared", "picture", "groups"),
+    *("database", "database_pool", "wikis", "wiki_cpu_share", "shared", "picture", "groups", "generators"),
     *("duration_max_s", "bound", "background_vus", "timeout_s"),
 )
 # These invalidate a page when a POST to it passes through them (RFC 9111, section 4.4). The other caches of

@@ -13,6 +13,9 @@ import { newPageName, pageName, requestAt } from './plan.js'
 const settings = JSON.parse(__ENV.STEVEC_GENERATOR)
 const { plan } = settings
 
+/** All generators of a trial have called the lab by then: slow machines start k6 slowly. */
+const setupTimeout = '180s'
+
 /** k6 waits for requests in flight when the time is up: the wiki would count a cut-off request, but this script not. */
 const gracefulStop = `${settings.timeout_s + 5}s`
 
@@ -85,12 +88,13 @@ const SCENARIOS = {
 
 export const options = {
   scenarios: SCENARIOS[settings.until_url !== null ? 'until' : settings.groups !== null ? 'groups' : settings.model](),
+  setupTimeout,
   // The same as `stevec cloudflare verify` sends: it shows before the load whether a CDN refuses this client.
   userAgent: 'stevec',
   noConnectionReuse: !settings.connection_reuse,
   discardResponseBodies: true,
   // Names under .localhost are loopback by RFC 6761, but Go's resolver asks DNS for them.
-  hosts: { '*.localhost': '127.0.0.1', localhost: '127.0.0.1' },
+  hosts: { '*.localhost': '127.0.0.1', localhost: '127.0.0.1', ...settings.hosts },
   systemTags: ['status', 'method', 'name']
 }
 
@@ -122,13 +126,32 @@ let metadata
 /** Ticks of Date by which the begin of the test is found. */
 const TICKS = 5
 
-/** @typedef {{testBeganAtUs: number}} Began  since 1970 */
+/** @typedef {{testBeganAtUs: number, beginMs: number}} Began  since 1970; the plan's begin, ms of `clockMs` */
+
+/** @returns {Began} */
+export function setup () {
+  const beginAtUs = settings.begin_url === undefined ? null : commonBegin(settings.begin_url)
+  const testBeganAtUs = findTestBegin()
+  return { testBeganAtUs, beginMs: beginAtUs === null ? BEGIN_MS : (beginAtUs - testBeganAtUs) / 1000 }
+}
+
+/**
+ * Waits until all generators of the trial are ready.
+ * @param {string} url
+ * @returns {number} when the plan of all begins, by this machine's clock, microseconds since 1970
+ * @throws {Error} when one of the others has ended
+ */
+function commonBegin (url) {
+  const response = http.get(url, { timeout: setupTimeout, responseType: 'text', tags: { name: 'begin' } })
+  if (response.status !== 200) throw new Error('the generators of this trial did not begin together')
+  return Number(response.body)
+}
 
 /**
  * Finds when the test began. The script notices a tick of Date a little late, so the latest begin is the best.
- * @returns {Began}
+ * @returns {number} microseconds since 1970
  */
-export function setup () {
+function findTestBegin () {
   let testBeganAtUs = 0
   for (let ticks = settings.model === 'open' ? TICKS : 0; ticks > 0; ticks--) {
     const before = Date.now()
@@ -136,7 +159,7 @@ export function setup () {
     while (now === before) now = Date.now()
     testBeganAtUs = Math.max(testBeganAtUs, Math.round(1000 * (now - clockMs())))
   }
-  return { testBeganAtUs }
+  return testBeganAtUs
 }
 
 /**
@@ -158,8 +181,10 @@ export default orAbort(oneIteration)
 export const readUntilTold = orAbort(readOn)
 
 /** @param {Began} began */
-function oneIteration ({ testBeganAtUs }) {
-  const index = (scenario ??= exec.scenario).iterationInTest
+function oneIteration ({ testBeganAtUs, beginMs }) {
+  const index = settings.groups === null
+    ? (scenario ??= exec.scenario).iterationInTest
+    : indexOfClient(settings.vus)
   // Everything that takes time comes before the wait, so that none of it is in the response time.
   const { page, edit } = requestAt(plan, index)
   const creates = edit && settings.edit === 'create-get'
@@ -167,7 +192,7 @@ function oneIteration ({ testBeganAtUs }) {
   const reads = !edit || settings.edit === 'get-post'
   const body = edit ? bodyOf(index, page) : null
   waitForGroup()
-  const dueMs = settings.model === 'open' ? BEGIN_MS + plannedMs(index) : null
+  const dueMs = settings.model === 'open' ? beginMs + plannedMs(index) : null
   if (dueMs !== null) {
     const earlyMs = dueMs - clockMs()
     // A visitor who has waited for that long has gone. Samples lack the request, so the lab sees that it was not sent.
@@ -190,6 +215,13 @@ function bodyOf (index, page) {
   const sizeChars = settings.edit_size_chars ?? sizeOf(plan.seed, page, settings.page_size_chars)
   return editText(base, `${settings.mark}x${index}${picture === '' ? '' : `\n\n${picture}\n\n`}`, sizeChars)
 }
+
+/**
+ * The clients take turns in the plan. Where each has a number of iterations of its own, `iterationInTest` has gaps in a
+ * k6 that has a part of the clients.
+ * @param {number} clients
+ */
+const indexOfClient = (clients) => exec.vu.idInTest - 1 + clients * exec.vu.iterationInScenario
 
 /** Before its first iteration, a client waits for the turn of its group. */
 function waitForGroup () {

@@ -40,7 +40,7 @@ describe('samples', () => {
     /** @type {number[]} */
     const done = []
     const counts = await extractSamples({
-      source: write('k6.csv.gz', gzipSync(K6_CSV)),
+      sources: [{ file: write('k6.csv.gz', gzipSync(K6_CSV)) }],
       target,
       plan,
       onSample: ({ doneAtUs }) => done.push(doneAtUs)
@@ -82,7 +82,7 @@ describe('samples', () => {
         `iteration=${iteration}&planned_at_us=${plannedAtUs}&size_bytes=1&revision=1&error_code=&phase=`
     }
     const { schedule, requests_sent: sent } = await extractSamples({
-      source: write('open-k6.csv.gz', gzipSync([HEADER, k6Row(1, 30), k6Row(0, 10), k6Row(3, 20)].join('\n'))),
+      sources: [{ file: write('open-k6.csv.gz', gzipSync([HEADER, k6Row(1, 30), k6Row(0, 10), k6Row(3, 20)].join('\n'))) }],
       target,
       plan: { ...plan, edit_ratio: 0 },
       plannedMs: (index) => 1000 * index
@@ -136,7 +136,7 @@ describe('samples', () => {
     const source = write('cut.csv.gz', gzipSync(K6_CSV))
     truncateSync(source, statSync(source).size - 20)
     await assert.rejects(
-      extractSamples({ source, target: path.join(directory, 'cut-out.csv.gz'), plan }),
+      extractSamples({ sources: [{ file: source }], target: path.join(directory, 'cut-out.csv.gz'), plan }),
       /unexpected end of file/
     )
     assert.equal(existsSync(path.join(directory, 'cut-out.csv.gz')), false)
@@ -145,7 +145,7 @@ describe('samples', () => {
   test('with unknown columns cause an error', async () => {
     const source = write('other.csv.gz', gzipSync('metric,time\nstevec_request,1'))
     await assert.rejects(
-      extractSamples({ source, target: path.join(directory, 'other-out.csv.gz'), plan }),
+      extractSamples({ sources: [{ file: source }], target: path.join(directory, 'other-out.csv.gz'), plan }),
       /unexpected columns/
     )
   })

@@ -2,20 +2,20 @@ import { rmSync, statSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import path from 'node:path'
 import { readConfig, ROOT } from '@stevec/harness/config'
-import { readProcessorTimes, readProcessStat } from '@stevec/harness/proc'
+import { readProcessorTimes } from '@stevec/harness/proc'
 import { startProcess, stopProcess } from '@stevec/harness/processes'
 import { BEGIN_MS } from '../../scenarios/arrivals.js'
 import { writesRows } from '@stevec/harness/k6'
 import { requireTool } from '@stevec/harness/tools/locate'
+import { cpuSeconds, createChildCpu } from './child-cpu.js'
 import { k6Message } from './k6-message.js'
-
-/** @typedef {import('@stevec/harness/proc').ProcessStat} ProcessStat */
+import { segmentOptions } from './segments.js'
 
 /** Suffix of k6's own sample files, which are too large to keep. */
 export const RAW_SUFFIX = '-raw.csv.gz'
 const SCRIPT = path.join(ROOT, 'loadgen/scenarios/requests.js')
 /** Without a summary and thresholds k6 sums up no metrics (`node loadgen/bench/generator.js` says what that saves). */
-const K6_OPTIONS = [
+export const K6_OPTIONS = [
   'run', '--quiet', '--no-color', '--no-usage-report', '--summary-mode=disabled', '--no-thresholds', '--address', ''
 ]
 const STOP_TIMEOUT_MS = 5_000
@@ -38,6 +38,8 @@ export const GARBAGE_COLLECTION = Object.freeze({ GOGC: '400', GOMEMLIMIT: '1GiB
  * @property {string} [paths_file]  JSON, the path of each page; default /wiki/page-000001 …
  * @property {string | null} [picture_markdown]  that shows a picture in the text of each edit
  * @property {string | null} until_url  replaces the plan's end: the readers run until this address responds
+ * @property {string} [begin_url]  that responds when all generators of the trial are ready
+ * @property {Record<string, string>} [hosts]  `host:port` of a door, and the address to connect to instead
  */
 
 /**
@@ -54,11 +56,12 @@ export const GARBAGE_COLLECTION = Object.freeze({ GOGC: '400', GOMEMLIMIT: '1GiB
 
 /**
  * @typedef {object} GeneratorOptions
- * @property {string} name  of the files <name>-raw.csv.gz and <name>.log
+ * @property {string} name  of the process, and with a hyphen for a space of its files <name>-raw.csv.gz and <name>.log
  * @property {string} directory
  * @property {GeneratorSettings} settings
  * @property {number} [watchPort]  of k6's dashboard
  * @property {number} [threads]  that run k6's code at once; default: the number of cores
+ * @property {{index: number, of: number}} [segment]  of the plan; default: all of it
  */
 
 /**
@@ -69,13 +72,13 @@ export const GARBAGE_COLLECTION = Object.freeze({ GOGC: '400', GOMEMLIMIT: '1GiB
  */
 
 /**
- * Starts the k6 processes of one trial. CPU time is attributed by the order in which children end, so start k6 only
- * here, and announce the end of any other child with `disregard`. Exception: the ssh calls that kill and restart a
- * remote origin in a trial with a fault count as k6, for hundredths of a second.
+ * Starts the k6 processes of one trial. The CPU time of a child that ends unannounced would be k6's (child-cpu.js), so
+ * announce the end of any other child with `disregard`. Exception: the ssh calls that kill and restart a remote origin
+ * in a trial with a fault count as k6, for hundredths of a second.
  * @param {AbortSignal} signal  stops them
  */
 export function createGenerators (signal) {
-  let attributedS = childrenCpuSeconds()
+  const childCpu = createChildCpu()
   /** @type {Set<Awaited<ReturnType<typeof startK6>>>} */
   const running = new Set()
   return {
@@ -95,6 +98,7 @@ export function createGenerators (signal) {
       const stolenBeforeS = stolenCpuSeconds()
       const k6 = await startK6(options, files)
       running.add(k6)
+      childCpu.watch(k6.pid)
       const onAbort = () => { stopProcess(k6, STOP_TIMEOUT_MS) }
       signal.addEventListener('abort', onAbort)
       if (signal.aborted) onAbort()
@@ -106,10 +110,7 @@ export function createGenerators (signal) {
         // Before the first planned request k6 only waits.
         const idleMs = options.settings.model === 'open' ? BEGIN_MS : 0
         const wallS = Math.max(0.001, (performance.now() - startedAt - idleMs) / 1000)
-        // The kernel adds a child's exact CPU time here when the child ends: the increase belongs to this child.
-        const totalS = childrenCpuSeconds()
-        const cpuS = totalS - attributedS
-        attributedS = totalS
+        const cpuS = childCpu.of(k6.pid)
         const message = exitCode === 0 ? null : k6Message(files.log)
         if (statSync(files.log).size === 0) rmSync(files.log)
         const stolenAfterS = stolenCpuSeconds()
@@ -122,34 +123,33 @@ export function createGenerators (signal) {
       })
       return { done, cpuSeconds: () => ended ? 0 : cpuSeconds(k6.pid), csvFile: files.csv }
     },
-    /**
-     * Call just before another child of this process ends: excludes its CPU time.
-     * @param {number} pid
-     */
-    disregard (pid) {
-      attributedS += cpuSeconds(pid)
-    }
+    disregard: childCpu.disregard
   }
 }
 
 /** @typedef {ReturnType<typeof createGenerators>} Generators */
 
 /** @param {Pick<GeneratorOptions, 'name' | 'directory'>} options */
-const filesOf = ({ name, directory }) => ({
-  csv: path.join(directory, `${name}${RAW_SUFFIX}`),
-  log: path.join(directory, `${name}.log`)
-})
+const filesOf = ({ name, directory }) => {
+  const base = path.join(directory, name.replace(' ', '-'))
+  return { csv: `${base}${RAW_SUFFIX}`, log: `${base}.log` }
+}
 
 /**
  * @param {GeneratorOptions} options
  * @param {ReturnType<typeof filesOf>} files
  */
-function startK6 ({ name, settings, watchPort, threads }, files) {
+function startK6 ({ name, settings, watchPort, threads, segment = { index: 0, of: 1 } }, files) {
   const k6 = requireTool('k6')
   return startProcess({
-    name: name === 'k6' ? name : `k6 ${name}`,
+    name: name.startsWith('k6') ? name : `k6 ${name}`,
     command: k6.path,
-    args: [...K6_OPTIONS, '--out', `${writesRows(k6) ? 'stevec' : 'csv'}=${files.csv}`, SCRIPT],
+    args: [
+      ...K6_OPTIONS,
+      ...segmentOptions(segment.index, segment.of),
+      '--out', `${writesRows(k6) ? 'stevec' : 'csv'}=${files.csv}`,
+      SCRIPT
+    ],
     logFile: files.log,
     // Settings go into the environment: every user of the machine can read a process's arguments.
     env: {
@@ -193,15 +193,6 @@ function dashboard (port) {
         K6_WEB_DASHBOARD_OPEN: 'false'
       }
 }
-
-/** CPU time of children that have ended and were waited for, seconds. */
-export const childrenCpuSeconds = () => /** @type {ProcessStat} */ (readProcessStat('self')).ended_children_cpu_s
-
-/**
- * @param {number} pid
- * @returns {number} CPU time of all threads of a living process, seconds; 0 after its end
- */
-const cpuSeconds = (pid) => readProcessStat(pid)?.cpu_s ?? 0
 
 /** CPU time that this virtual machine wanted and its host did not give, seconds since boot; null: not reported. */
 const stolenCpuSeconds = () => readProcessorTimes()?.stolen_s ?? null

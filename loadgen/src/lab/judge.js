@@ -27,6 +27,7 @@ const COLLAPSE_WAIT_MAX_MS = 5_000
  * @property {boolean} [severalCaches]  whether several do, each with its own requests to the origin
  * @property {import('./cold.js').ColdProof} coldProof
  * @property {import('./generator.js').GeneratorFacts} k6
+ * @property {import('./probe.js').ProbeGenerator[]} [generators]  the k6 processes of the probe; default: one
  * @property {Counts | null} samples  null: unreadable
  * @property {null | {k6: import('./generator.js').GeneratorFacts, samples: Counts | null}} background
  * @property {null | {proved: boolean}} overlap
@@ -90,17 +91,21 @@ export function problemsOf (findings) {
  * Checks that the caches were cold, k6 ended well and nobody set the clock.
  * @param {Findings} findings
  */
-function problemsOfConditions ({ coldProof, k6, background, wallS, monotonicS }) {
+function problemsOfConditions ({ coldProof, k6, generators, background, wallS, monotonicS }) {
   const { problems, say } = listProblems()
   say(
     !coldProof.cold,
     () => `the caches were not cold: the probe saw ${coldProof.observed.map((status) => status || 'no cache').join(', ')} and ${countOf(coldProof.origin_requests, 'request')} reached the origin`
   )
-  for (const [name, facts] of /** @type {const} */ ([['k6', k6], ['the background\'s k6', background?.k6]])) {
+  const all = [
+    ...generators ?? [{ name: 'k6', host: null, ...k6 }],
+    ...background === null ? [] : [{ name: 'the background\'s k6', host: null, ...background.k6 }]
+  ]
+  for (const { name, host, exit_code: exitCode, message } of all) {
     say(
-      facts !== undefined && facts.exit_code !== 0,
-      () => `${name} ended with ` +
-        `${facts?.exit_code === null ? 'a signal' : `exit code ${facts?.exit_code}`}: ${facts?.message}`
+      exitCode !== 0,
+      () => `${name}${host === null ? '' : ` on ${host}`} ended with ` +
+        `${exitCode === null ? 'a signal' : `exit code ${exitCode}`}: ${message}`
     )
   }
   say(

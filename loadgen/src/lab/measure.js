@@ -20,8 +20,7 @@ export async function measure ({ site, signal, watchPort, threads }, trial, dire
 
   const purgesSince = site.watchPurges(settings)
   const mark = `t${trial.trial}`
-  const given = { url: door.url, plan, mark, picture_markdown: pictureMarkdown, until_url: null }
-  const probeSettings = { ...settings, ...given }
+  const probeSettings = { ...settings, url: door.url, plan, mark, picture_markdown: pictureMarkdown, until_url: null }
   const load = await generateLoad({ site, settings, probeSettings, logStarts, directory, signal, watchPort, threads })
   signal.throwIfAborted()
   const purges = await purgesSince()
@@ -39,6 +38,7 @@ export async function measure ({ site, signal, watchPort, threads }, trial, dire
     severalCaches: door.several_caches === true,
     coldProof,
     k6: load.k6,
+    generators: load.generators,
     samples: samples.probe,
     background: load.background === null ? null : { k6: load.background.k6, samples: samples.background },
     overlap: samples.overlap,
@@ -62,6 +62,7 @@ export async function measure ({ site, signal, watchPort, threads }, trial, dire
     log_lines: logLines,
     fault: findings.fault,
     k6: load.k6,
+    generators: load.generators,
     background: load.background === null ? null : backgroundFacts(settings.background_vus, load.background.k6, samples),
     overlap: samples.overlap,
     origin_samples: load.originSamples,

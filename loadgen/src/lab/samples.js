@@ -32,9 +32,15 @@ export const SERVED_BY_CACHE = new Set(['HIT', 'STALE', 'UPDATING'])
 /** @typedef {import('./k6-rows.js').RequestSample} RequestSample */
 
 /**
- * Converts what k6 wrote to one row per request, and counts.
+ * What a k6 wrote: a csv.gz. `aheadUs`: its clock was before this machine's by so much; `planAheadUs`: when it was told
+ * when the plan begins.
+ * @typedef {{file: string, aheadUs?: number, planAheadUs?: number}} Source
+ */
+
+/**
+ * Converts what the generators wrote to one row per request, one generator after the other, and counts.
  * @param {object} options
- * @param {string} options.source  k6's csv.gz
+ * @param {Source[]} options.sources
  * @param {string} options.target  csv.gz; removed on failure
  * @param {import('../../scenarios/plan.js').Plan} options.plan
  * @param {((index: number) => number) | null} [options.plannedMs]  of the open model: the planned times of the requests
@@ -45,32 +51,25 @@ export const SERVED_BY_CACHE = new Set(['HIT', 'STALE', 'UPDATING'])
  * @throws {Error} when the file is truncated or its columns are not k6's
  */
 export async function extractSamples (
-  { source, target, plan, plannedMs = null, nameOf = pageName, withPop = false, onSample = () => {} }
+  { sources, target, plan, plannedMs = null, nameOf = pageName, withPop = false, onSample = () => {} }
 ) {
   const counting = startCounting()
   const schedule = plannedMs === null ? null : createSchedule(plan.requests, plannedMs)
 
-  /** @param {AsyncIterable<Buffer>} chunks */
-  async function * rows (chunks) {
+  async function * rows () {
     yield withPop ? `${COLUMNS},pop\n` : `${COLUMNS}\n`
-    /** @type {ReturnType<typeof parserOf> | undefined} */
-    let parse
-    for await (const lines of linesOf(chunks)) {
-      let text = ''
-      for (const line of lines) {
-        if (parse === undefined) {
-          parse = parserOf(line)
-          continue
+    for (const source of sources) {
+      for await (const samples of samplesOf(source)) {
+        let text = ''
+        for (const sample of samples) {
+          counting.add(sample)
+          schedule?.add(sample)
+          onSample(sample)
+          const { page, edit } = requestAt(plan, sample.iteration)
+          text += rowOf(sample, nameOf(page, sample.iteration, edit), withPop)
         }
-        const sample = parse(line)
-        if (sample === null) continue
-        counting.add(sample)
-        schedule?.add(sample)
-        onSample(sample)
-        const { page, edit } = requestAt(plan, sample.iteration)
-        text += rowOf(sample, nameOf(page, sample.iteration, edit), withPop)
+        if (text !== '') yield text
       }
-      if (text !== '') yield text
     }
     for (const { index, plannedAtUs } of schedule?.neverSent() ?? []) {
       const { page, edit } = requestAt(plan, index)
@@ -79,7 +78,7 @@ export async function extractSamples (
   }
 
   try {
-    await pipeline(createReadStream(source), createGunzip(), rows, createGzip(), createWriteStream(target))
+    await pipeline(rows, createGzip(), createWriteStream(target))
   } catch (error) {
     rmSync(target, { force: true })
     throw error
@@ -87,6 +86,42 @@ export async function extractSamples (
   const { counts, pops } = counting.result()
   counts.schedule = schedule?.facts() ?? null
   return withPop ? { ...counts, pops } : counts
+}
+
+/**
+ * @param {Source} source
+ * @returns {AsyncIterable<RequestSample[]>} by this machine's clock
+ * @throws {Error} when the file is truncated or its columns are not k6's
+ */
+async function * samplesOf ({ file, aheadUs = 0, planAheadUs = 0 }) {
+  /** @type {ReturnType<typeof parserOf> | undefined} */
+  let parse
+  for await (const lines of linesOf(unzipped(file))) {
+    const samples = []
+    for (const line of lines) {
+      if (parse === undefined) {
+        parse = parserOf(line)
+        continue
+      }
+      const sample = parse(line)
+      if (sample === null) continue
+      sample.sentAtUs -= aheadUs
+      sample.doneAtUs -= aheadUs
+      if (sample.plannedAtUs !== null) sample.plannedAtUs -= planAheadUs
+      samples.push(sample)
+    }
+    yield samples
+  }
+}
+
+/**
+ * @param {string} file
+ * @returns {AsyncIterable<Buffer>} that throws what either stream emits as an error
+ */
+function unzipped (file) {
+  const gunzip = createGunzip()
+  pipeline(createReadStream(file), gunzip).catch(() => {})
+  return gunzip
 }
 
 /**

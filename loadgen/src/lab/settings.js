@@ -22,6 +22,7 @@
  * @property {number} vus
  * @property {Groups | null} groups
  * @property {number} pause_s
+ * @property {number} generators
  * @property {number | null} rate_per_s
  * @property {import('../../scenarios/arrivals.js').Arrivals} arrivals
  * @property {import('../../scenarios/arrivals.js').Burst | null} burst
@@ -66,6 +67,7 @@ export const DEFAULT_SETTINGS = Object.freeze({
   vus: 1,
   groups: null,
   pause_s: 0,
+  generators: 1,
   rate_per_s: null,
   arrivals: 'constant',
   burst: null,

@@ -76,6 +76,7 @@ export function nothingMeasured (logLines) {
       generator_cpu_share: 0,
       stolen_cpu_share: null
     },
+    generators: [],
     background: null,
     overlap: null,
     origin_samples: null,

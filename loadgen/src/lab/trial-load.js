@@ -2,6 +2,7 @@ import { startBackground } from './background.js'
 import { watchMachine } from '../machine/watch.js'
 import { createGenerators } from './generator.js'
 import { keepOriginSamples } from './origin-samples.js'
+import { combined, startProbe } from './probe.js'
 
 /** @typedef {Awaited<ReturnType<typeof generateLoad>>} TrialLoad */
 
@@ -50,17 +51,18 @@ async function runGenerators (
   const background = vus === 0
     ? null
     : await startBackground({ generators, probe: probeSettings, vus, directory, signal })
-  const probe = await generators.start({ name: 'k6', directory, settings: probeSettings, watchPort, threads })
+  const probe = await startProbe({ generators, directory, settings: probeSettings, watchPort, threads })
   const hasResponse = async () => {
     await site.logs.fetch()
     return totalOf(site.logs.ends()) > totalOf(logStarts)
   }
   const fault = planned === null ? null : site.causeFault(planned, { generators, hasResponse })
-  const [k6, faultTimes] = await Promise.all([probe.done, fault])
+  const [each, faultTimes] = await Promise.all([probe.done, fault])
   const backgroundK6 = background === null ? null : await background.stop()
   return {
-    k6,
-    csvFile: probe.csvFile,
+    k6: combined(each),
+    generators: each,
+    csvFiles: probe.csvFiles,
     background: background === null || backgroundK6 === null
       ? null
       : { k6: backgroundK6, csvFile: background.csvFile },

@@ -18,7 +18,8 @@ import { extractSamples } from './samples.js'
  * @param {boolean} options.withPop  see extractSamples
  * @param {string} options.directory  of the trial
  */
-export async function readSamples ({ load: { csvFile, background, fault }, settings, plan, mark, withPop, directory }) {
+export async function readSamples ({ load, settings, plan, mark, withPop, directory }) {
+  const { csvFiles, background, fault } = load
   /** Sentences. @type {string[]} */
   const unreadable = []
   /** @type {<T>(what: string, counts: Promise<T>) => Promise<T | null>} */
@@ -29,7 +30,7 @@ export async function readSamples ({ load: { csvFile, background, fault }, setti
   /** Requests that failed or got a stale copy although the wiki may have counted them. */
   let cutOff = 0
   const probe = await orSay('k6\'s samples', extractSamples({
-    source: csvFile,
+    sources: csvFiles.map((file) => ({ file })),
     target: path.join(directory, 'samples.csv.gz'),
     plan,
     plannedMs: settings.model === 'open' ? arrivalTimesOf(settings, plan) : null,
@@ -43,7 +44,7 @@ export async function readSamples ({ load: { csvFile, background, fault }, setti
   const backgroundCounts = background === null
     ? null
     : await orSay('the background\'s samples', extractSamples({
-      source: background.csvFile,
+      sources: [{ file: background.csvFile }],
       target: path.join(directory, 'background.csv.gz'),
       plan: backgroundPlan(plan),
       withPop,

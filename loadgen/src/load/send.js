@@ -59,7 +59,7 @@ export async function send ({ url, settings, seed, paths, samplesFile, servers, 
     const times = []
     const samples = path.join(directory, 'samples.csv.gz')
     const found = await extractSamples({
-      source: generator.csvFile,
+      sources: [{ file: generator.csvFile }],
       target: samples,
       plan,
       plannedMs: settings.model === 'open' ? arrivalTimesOf(settings, plan) : null,

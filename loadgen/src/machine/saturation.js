@@ -1,3 +1,4 @@
+import { generatorsOf } from './generators.js'
 import { intervalsOf, partsOf } from './usage.js'
 
 /**
@@ -28,6 +29,7 @@ export const DISTURBED_SHARE = 0.1
  * @property {number | null} pressure_ratio
  * @property {number} held_up_ratio
  * @property {Partial<Record<Part, Use>>} parts
+ * @property {import('./generators.js').GeneratorUse[]} generators
  */
 
 /**
@@ -38,15 +40,19 @@ export const DISTURBED_SHARE = 0.1
  * @param {number | null} [during.quotaCores]  of the origin's processes together; null: no limit
  * @param {number | null} [during.wikiQuotaCores]  of all wikis, each with an equal share; null: no limit
  * @param {number | null} [during.remoteOriginShare]  of its own cores, that an origin on another machine used
+ * @param {import('./generators.js').RemoteUse[]} [during.remoteGenerators]
  * @returns {Saturation | null} null: nothing was read, or the load was too short for readings within it
  */
 export function saturationOf (readings, {
-  fromUs = null, untilUs = null, quotaCores = null, wikiQuotaCores = null, remoteOriginShare = null
+  fromUs = null, untilUs = null, quotaCores = null, wikiQuotaCores = null, remoteOriginShare = null,
+  remoteGenerators = []
 }) {
   const intervals = underLoad(intervalsOf(readings), fromUs, untilUs)
   if (intervals.length === 0) return null
   const mean = meanOf(intervals)
-  const facts = { ...mean, cores: readings[0].processors.cores }
+  const { cores } = readings[0].processors
+  const machine = { cores, busyCores: mean.busy_cores, limit: SATURATED.generator }
+  const facts = { ...mean, cores, generators: generatorsOf(intervals, remoteGenerators, machine) }
   return {
     ...limitOf(facts, { quotaCores, wikiQuotaCores, remoteOriginShare }),
     disturbed: disturbanceOf(facts),
@@ -96,7 +102,7 @@ function meanOf (intervals) {
   }
 }
 
-/** @typedef {ReturnType<typeof meanOf> & {cores: number}} Facts */
+/** @typedef {ReturnType<typeof meanOf> & Pick<Saturation, 'cores' | 'generators'>} Facts */
 
 /**
  * @param {Facts} facts
@@ -107,7 +113,8 @@ function limitOf (facts, { quotaCores, wikiQuotaCores, remoteOriginShare }) {
   const { parts, cores, busy_cores: busy } = facts
   const cpu = (/** @type {Part} */ part) => parts[part]?.cpu_cores ?? 0
   const usage = `the cores were ${percent(busy / cores)} busy: ${usersOf(facts)}`
-  if (cpu('generator') > SATURATED.generator * cores) return { limit: 'generator', evidence: usage }
+  const saturated = facts.generators.filter((each) => each.saturated === true)
+  if (saturated.length > 0) return { limit: 'generator', evidence: `${saturationOfGenerators(saturated)}${usage}` }
   if (busy >= SATURATED.machine * cores) {
     const most = /** @type {const} */ (['generator', 'links']).find((part) => cpu(part) > busy / 2)
     return { limit: most ?? 'machine', evidence: usage }
@@ -164,12 +171,24 @@ const NAMES = Object.freeze({
 })
 
 /**
+ * @param {import('./generators.js').GeneratorUse[]} saturated
+ * @returns {string} begins a sentence, if it is about other machines
+ */
+const saturationOfGenerators = (saturated) => saturated
+  .filter(({ host }) => host !== null)
+  .map(({ name, host, machine_busy_ratio: busy }) => `the cores of ${host}, where ${name} ran, were ${percent(busy ?? 0)} busy; `)
+  .join('')
+
+/**
  * @param {Facts} facts
  * @returns {string} the parts that used a fiftieth of the cores or more, the largest first
  */
-function usersOf ({ parts, cores, others_cores: others }) {
+function usersOf ({ parts, generators, cores, others_cores: others }) {
+  const local = generators.flatMap(({ name, cpu_cores: used }) => used === null ? [] : { name, used })
+  const several = local.length > 1
   const users = [
-    ...Object.entries(parts).map(([part, { cpu_cores: used }]) => ({ name: NAMES[/** @type {Part} */ (part)], used })),
+    ...Object.entries(parts).flatMap(([part, { cpu_cores: used }]) =>
+      part === 'generator' && several ? local : { name: NAMES[/** @type {Part} */ (part)], used }),
     { name: 'other processes', used: others }
   ].filter(({ used }) => used >= 0.02 * cores).sort((a, b) => b.used - a.used)
   return users.map(({ name, used }) => `${name} ${percent(used / cores)}`).join(', ') || 'nothing used much'
@@ -184,13 +203,17 @@ function usersOf ({ parts, cores, others_cores: others }) {
 const largest = (parts, of) => parts.reduce((most, part) => of(part) > of(most) ? part : most)
 
 /** @param {Facts} facts */
-function rounded ({ parts, cores, ...numbers }) {
+function rounded ({ parts, cores, generators, ...numbers }) {
   const each = (/** @type {Record<string, number | null>} */ values) =>
     Object.fromEntries(Object.entries(values).map(([name, value]) => [name, value === null ? null : round(value)]))
   return /** @type {Omit<Saturation, 'limit' | 'evidence' | 'disturbed' | 'sampled_s'>} */ ({
     cores,
     ...each(numbers),
-    parts: Object.fromEntries(Object.entries(parts).map(([part, use]) => [part, each({ ...use })]))
+    parts: Object.fromEntries(Object.entries(parts).map(([part, use]) => [part, each({ ...use })])),
+    generators: generators.map(({ cpu_cores: used, machine_busy_ratio: busy, ...rest }) => ({
+      ...rest,
+      ...each({ cpu_cores: used, machine_busy_ratio: busy })
+    }))
   })
 }
 
