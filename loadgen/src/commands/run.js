@@ -14,6 +14,7 @@ import { createProgress } from '../lab/progress.js'
 import { writeReport } from '../lab/report.js'
 import { openSite } from '../lab/site.js'
 import { trialsLeft } from '../lab/trials-left.js'
+import { openFilesWarning } from '../stack/open-files.js'
 import { originOption, refuseTwiceLimited } from '../stack/origin/origin.js'
 import { lockMachine } from '@stevec/harness/machine-lock'
 import { freePorts } from '@stevec/harness/ports'
@@ -127,6 +128,8 @@ Examples:
       (text) => { if (!isQuiet) process.stdout.write(text) },
       (text) => process.stderr.write(text)
     )
+    const tooFew = openFilesWarning()
+    if (tooFew !== null) progress.warn(tooFew)
     const onWait = (/** @type {string} */ holder) =>
       progress.note(`waiting for another measurement on this machine: ${holder}`)
     const release = await lockMachine({ command: commandLine, wait: values.wait === true, onWait, signal })

@@ -5,6 +5,7 @@ import { doorLines } from '../lab/progress.js'
 import { originOption, refuseTwiceLimited } from '../stack/origin/origin.js'
 import { profileLines } from '../profile/profile-lines.js'
 import { loadProfile, profileNames } from '../profile/profile.js'
+import { openFilesWarning } from '../stack/open-files.js'
 import { isRunning, readState } from '../stack/state.js'
 import { startStack, stopStack } from '../stack/stack.js'
 import { UsageError } from '../usage-error.js'
@@ -82,6 +83,8 @@ Examples:
     }
     await stopStack(directory)
     const say = (/** @type {string} */ text) => { process.stderr.write(`${text}\n`) }
+    const tooFew = openFilesWarning()
+    if (tooFew !== null) say(`warning: ${tooFew}`)
     const origin = await openOrigin({ config, stack: 'wiki', outlive: true, signal, onProgress: say })
     const state = await startStack({
       directory,

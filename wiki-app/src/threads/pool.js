@@ -11,6 +11,8 @@ const Busy = createError(
   'WIKI_THREADS_BUSY', 'The machine is too busy for this just now. Nothing was done; try again in a moment.', 503
 )
 
+/** Without free file descriptors a thread does not start, or does not find its code. */
+const NO_THREAD = new Set(['ERR_WORKER_INIT_FAILED', 'EMFILE', 'ENFILE'])
 const CHECK_INTERVAL_MS = 50
 const THREAD = new URL('thread.js', import.meta.url).href
 const IDLE_MS = 30_000
@@ -142,6 +144,7 @@ export function createPool ({
   /** @param {Slot} slot */
   function reasonOf ({ abort: { signal } }, /** @type {any} */ error) {
     if (signal.aborted) return signal.reason
+    if (NO_THREAD.has(error?.code)) return busy()
     return error?.code === 'ERR_WORKER_OUT_OF_MEMORY' ? new TooCostly(cpuMaxMs / 1000) : error
   }
 
