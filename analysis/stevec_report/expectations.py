@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import stats
 
-from stevec_report import limits, power, thresholds, wording
+from stevec_report import limits, power, thresholds, wiki_shares, wording
 from stevec_report.analysis import Analysis
 from stevec_report.block_values import block_means
 from stevec_report.blocks import TRIALS_COLUMN, Cell, Column, Table, trials_cell
@@ -72,8 +72,11 @@ def decide(analysis: Analysis) -> list[Decided]:
     alpha = thresholds.read(analysis.run.experiment).alpha
     tests = {at: _test(one, analysis.valid, one.than) for at, one in enumerate(expected) if one.than is not None}
     corrected = holm({at: tested.p if tested else None for at, tested in tests.items()})
+    missing = wiki_shares.missing(analysis.run)
     return [
-        _with_left_out(
+        Decided(one.that, "undecided", missing)
+        if missing and one.than and wiki_shares.FACTOR in one.levels
+        else _with_left_out(
             one,
             _decide_test(one, tests[at], corrected[at], alpha, len(tests))
             if at in tests

@@ -15,12 +15,16 @@ ERROR_CODES = {
 }
 
 
-def count_failures(database: duckdb.DuckDBPyConnection, file: Path) -> dict[str, int]:
-    """Return {kind in words: requests} of a Parquet file of samples, the most frequent first, at most KINDS_MAX."""
+def count_failures(database: duckdb.DuckDBPyConnection, file: Path, method: str = "") -> dict[str, int]:
+    """Return {kind in words: requests} of a Parquet file of samples, the most frequent first, at most KINDS_MAX.
+
+    `method` leaves out the requests of other methods; empty for all.
+    """
     rows = database.execute(
         "SELECT status, coalesce(error_code, 0), coalesce(failure, ''), coalesce(phase, ''), count(*) "
-        f"FROM read_parquet(?) WHERE NOT answered GROUP BY ALL ORDER BY 5 DESC, 1, 2, 3, 4 LIMIT {KINDS_MAX}",
-        [str(file)],
+        "FROM read_parquet(?) WHERE NOT answered AND ? IN ('', method) "
+        f"GROUP BY ALL ORDER BY 5 DESC, 1, 2, 3, 4 LIMIT {KINDS_MAX}",
+        [str(file), method],
     ).fetchall()
     kinds: dict[str, int] = {}
     for status, code, failure, phase, requests in rows:

@@ -30,13 +30,17 @@ def _time(of: Callable[[MeasuredOutcome], float | None]) -> Measure:
     return Measure(True, of)
 
 
-def requests_per_cpu_s(outcome: MeasuredOutcome) -> float | None:
-    """Answered requests ÷ seconds of processor time of all wikis and the database; None if those are not known."""
-    parts = outcome.saturation.parts if outcome.saturation else {}
-    used = [parts[name].cpu_cores for name in ("wiki", "database") if name in parts]
-    cores = sum(one for one in used if one is not None)
+def cpu_ms_per_request(outcome: MeasuredOutcome, part: str) -> float | None:
+    """Milliseconds of processor time of a part of the stack (all of its processes) ÷ answered requests, or None."""
+    use = outcome.saturation.parts.get(part) if outcome.saturation else None
     answered_per_s = outcome.stats.completed_per_s
-    return answered_per_s / cores if answered_per_s is not None and cores > 0 else None
+    return 1000 * use.cpu_cores / answered_per_s if use and use.cpu_cores and answered_per_s else None
+
+
+def _requests_per_cpu_s(outcome: MeasuredOutcome) -> float | None:
+    """Answered requests ÷ seconds of processor time of all wikis and the database."""
+    wiki, database = (cpu_ms_per_request(outcome, part) for part in ("wiki", "database"))
+    return None if wiki is None or database is None else 1000 / (wiki + database)
 
 
 MEASURES = {
@@ -48,7 +52,7 @@ MEASURES = {
     "origin_reads": _count(lambda o: o.record.counter_reads),
     "stale_ratio": _count(lambda o: o.stats.stale_ratio),
     # From the kernel's count of processor time, which waiting for a core does not lengthen.
-    "requests_per_cpu_s": _count(requests_per_cpu_s),
+    "requests_per_cpu_s": _count(_requests_per_cpu_s),
     # From clocks.
     "mean_ms": _time(lambda o: o.stats.mean_ms or None),
     "wait_ms": _time(lambda o: o.stats.wait_ms),

@@ -1,4 +1,5 @@
-"""The study's own values, from analysis/reference/*.csv (one value per row; times in milliseconds)."""
+"""The study's own values, from analysis/reference/table-*.csv (one value per row; times in milliseconds), and those of
+related studies, from related-*.csv (one row for each of their settings)."""
 
 import csv
 from functools import cache
@@ -11,7 +12,17 @@ FOLDER = Path(__file__).resolve().parents[1] / "reference"
 @cache
 def read_rows(table: str) -> tuple[dict[str, str], ...]:
     """Return the rows of one of the study's tables, such as "1.4", as dicts of text."""
-    with (FOLDER / f"table-{table}.csv").open(newline="", encoding="utf-8") as file:
+    return _read(f"table-{table}.csv")
+
+
+@cache
+def read_related(name: str) -> tuple[dict[str, str], ...]:
+    """Return the rows of a table of a related study, such as "2-origins", as dicts of text."""
+    return _read(f"related-{name}.csv")
+
+
+def _read(name: str) -> tuple[dict[str, str], ...]:
+    with (FOLDER / name).open(newline="", encoding="utf-8") as file:
         return tuple(csv.DictReader(file))
 
 

@@ -16,8 +16,10 @@ from stevec_report.experiments import (
     at_once,
     caches,
     flash_crowd,
+    hosts,
     mixed_write,
     origin_down,
+    origins,
     other,
     overload,
     overload_open,
@@ -43,6 +45,8 @@ _MODULES = {
     "flash-crowd": flash_crowd,
     "origin-down": origin_down,
     "caches": caches,
+    "origins": origins,
+    "hosts": hosts,
 }
 
 
