@@ -2,10 +2,10 @@
 -- ready; if none is, to all of them. See docs/decisions/0042.
 local _M = {}
 
--- A wiki that hangs is noticed after three times as long at the most: see `failed`.
-local EVERY_S = 0.6
+-- Also the longest that an answer may take. A wiki that hangs is noticed after four times as long at the most.
+local EVERY_S = 0.5
 -- Checks in a row that change what is known of a wiki.
-local BAD, GOOD = 2, 2
+local BAD, GOOD = 3, 2
 local ALL = "wiki"
 
 -- Of this worker: { address, host, port, ready, streak, answered_s }, in the order of the upstream group.
@@ -30,7 +30,7 @@ local function note(wiki, good, why)
   if wiki.streak < (good and GOOD or BAD) then return end
   wiki.ready, wiki.streak = good, 0
   choose()
-  ngx.log(ngx.WARN, "the wiki at ", wiki.address, good and " is ready" or " is not ready: ", why or "",
+  ngx.log(ngx.WARN, "the wiki at ", wiki.address, good and " is ready" or " is not ready: " .. why,
     "; requests go to the group ", group)
 end
 
@@ -57,7 +57,7 @@ local function check(premature, wiki)
   if not called then status, why = nil, status end
   -- A wiki that answers others is busy, and does not hang: under load, a check waits like any request.
   if not status and why == "timeout" and wiki.answered_s >= began_s then return end
-  note(wiki, status == 200, status and "status " .. status or why)
+  note(wiki, status == 200, status and "status " .. status or why or "no HTTP")
 end
 
 --- Called by each worker as it starts. addresses: of the wikis, ip:port
