@@ -14,6 +14,7 @@ import { makeNetworks } from './network.js'
 
 const READY_TIMEOUT_MS = 180_000
 const POLL_MS = 500
+const EXEC_TIMEOUT_MS = 30_000
 
 /**
  * @typedef {object} Container
@@ -87,10 +88,10 @@ export class Engine {
    */
   async exec (name, command) {
     const { id } = this.#container(name)
-    const { args, code } = await promisify(execFile)('runc', ['exec', id, ...command], { timeout: 30_000 })
-      .then(({ stdout, stderr }) => ({ args: stdout + stderr, code: 0 }),
-        (error) => ({ args: `${error.stdout}${error.stderr}`, code: error.code ?? -1 }))
-    return { code, output: args }
+    return promisify(execFile)('runc', ['exec', id, ...command], { timeout: EXEC_TIMEOUT_MS }).then(
+      ({ stdout, stderr }) => ({ code: 0, output: stdout + stderr }),
+      ({ stdout, stderr, code }) => ({ code: code ?? -1, output: stdout + stderr })
+    )
   }
 
   /** @param {string} name @param {string} signal */
@@ -117,11 +118,17 @@ export class Engine {
     return { code: await ended, inTime }
   }
 
-  /** Stops all services, the last started first; networks and volumes stay. */
+  /** Stops all services, each after those that depend on it; networks and volumes stay. */
   async down () {
     /** @type {Record<string, {code: number | null, inTime: boolean}>} */
     const ends = {}
-    for (const name of [...this.#containers.keys()].reverse()) ends[name] = await this.stop(name)
+    while (this.#containers.size > 0) {
+      const running = [...this.#containers.keys()]
+      const needed = new Set(running.flatMap((name) => Object.keys(this.#composition.services[name].depends_on ?? {})))
+      await Promise.all(running.filter((name) => !needed.has(name)).map(async (name) => {
+        ends[name] = await this.stop(name)
+      }))
+    }
     return ends
   }
 
