@@ -263,6 +263,25 @@ async function ask (url, question) {
   }
 }
 
+/**
+ * Removes keys, a thousand at a time.
+ * @param {string} url  of a server
+ * @param {string} pattern  as of SCAN: https://redis.io/docs/latest/commands/scan/
+ * @throws {Error} when the server does not answer
+ */
+export async function removeKeys (url, pattern) {
+  const client = createClient({ url, socket: { reconnectStrategy: false, connectTimeout: ASK_TIMEOUT_MS } })
+  client.on('error', () => {})
+  await client.connect()
+  try {
+    for await (const keys of client.scanIterator({ MATCH: pattern, COUNT: 1000 })) {
+      if (keys.length > 0) await client.unlink(keys)
+    }
+  } finally {
+    client.destroy()
+  }
+}
+
 /** @returns {string} for a server of a test or of a stack */
 export const newRedisPassword = () => randomBytes(16).toString('hex')
 

@@ -4,7 +4,7 @@ import path from 'node:path'
 import { test } from 'node:test'
 import { createClient } from '@redis/client'
 import { isAlive, waitUntil } from '../src/processes.js'
-import { newRedisPassword, redisUrl, startRedis, startRedisGroup } from '../src/redis.js'
+import { newRedisPassword, redisUrl, removeKeys, startRedis, startRedisGroup } from '../src/redis.js'
 
 const WAIT_MAX_MS = 60_000
 
@@ -40,6 +40,16 @@ test('a Redis listens on loopback, takes its password, forgets at a kill, and le
   await redis.stop()
   assert.ok(!isAlive(redis.identity()))
   assert.ok(!existsSync(path.dirname(socket)))
+})
+
+test('keys of a pattern are removed, however many, and no others', async (t) => {
+  const redis = await startRedis({ password: newRedisPassword() })
+  t.after(redis.stop)
+  const client = await connect(t, redis.url)
+  await client.mSet(Object.fromEntries(Array.from({ length: 2500 }, (_, index) => [`old:${index}`, 'x'])))
+  await client.set('other:1', 'kept')
+  await removeKeys(redis.url, 'old:*')
+  assert.deepEqual(await client.keys('*'), ['other:1'])
 })
 
 test('with appendonly a killed Redis has its data again', async (t) => {

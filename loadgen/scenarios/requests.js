@@ -8,6 +8,9 @@ import { arrivalTimesOf, BEGIN_MS } from './arrivals.js'
 import { cacheStatusOf } from './cache-status.js'
 import { editText, largestOf, pageText, sizeOf } from './content.js'
 import { newPageName, pageName, requestAt } from './plan.js'
+import {
+  isRightAnswer, linkedPage, linkId, linkPath, newLinkedPage, newLinkId, pagesOfLinks, WRONG_ANSWER
+} from './short-links.js'
 
 /** @type {import('../src/lab/generator.js').GeneratorSettings} */
 const settings = JSON.parse(__ENV.STEVEC_GENERATOR)
@@ -103,11 +106,13 @@ const largestEdit = settings.edit_size_chars ?? largestOf(settings.page_size_cha
 const paths = settings.paths_file === undefined
   ? null
   : new SharedArray('paths', () => JSON.parse(open(/** @type {string} */ (settings.paths_file))))
-const pathOf = (/** @type {number} */ page) => paths === null ? `/wiki/${pageName(page)}` : paths[page]
 const picture = settings.picture_markdown ?? ''
+const isOfLinks = settings.resource === 'short-link'
 
 /** Shared by all VUs. */
-const base = plan.edit_ratio > 0 ? new SharedArray('text', () => [pageText(plan.seed, 0, largestEdit)])[0] : ''
+const base = plan.edit_ratio > 0 && !isOfLinks
+  ? new SharedArray('text', () => [pageText(plan.seed, 0, largestEdit)])[0]
+  : ''
 
 /** One sample per request, with facts of the response that k6's own metrics cannot carry. */
 const sample = new Trend('stevec_request', true)
@@ -188,9 +193,9 @@ function oneIteration ({ testBeganAtUs, beginMs }) {
   // Everything that takes time comes before the wait, so that none of it is in the response time.
   const { page, edit } = requestAt(plan, index)
   const creates = edit && settings.edit === 'create-get'
-  const path = creates ? `/wiki/${newPageName(settings.mark, index)}` : pathOf(page)
+  const editing = edit ? editOf(index, page) : null
+  const reading = creates ? { ...readOf(page), path: `/wiki/${newPageName(settings.mark, index)}` } : readOf(page)
   const reads = !edit || settings.edit === 'get-post'
-  const body = edit ? bodyOf(index, page) : null
   waitForGroup()
   const dueMs = settings.model === 'open' ? beginMs + plannedMs(index) : null
   if (dueMs !== null) {
@@ -201,13 +206,38 @@ function oneIteration ({ testBeganAtUs, beginMs }) {
   }
   const atUs = (/** @type {number} */ clock) => testBeganAtUs + Math.round(1000 * clock)
   const plannedAtUs = dueMs === null ? null : atUs(dueMs)
-  if (reads) send({ method: 'GET', index, path, body: null, plannedAtUs })
+  if (reads) send(reading, index, plannedAtUs)
   // The POST of `get-post` follows its GET.
-  if (edit) {
-    send({ method: 'POST', index, path, body, plannedAtUs: reads && dueMs !== null ? atUs(clockMs()) : plannedAtUs })
-  }
-  if (creates) send({ method: 'GET', index, path, body: null, plannedAtUs: null })
+  if (editing !== null) send(editing, index, reads && dueMs !== null ? atUs(clockMs()) : plannedAtUs)
+  if (creates) send(reading, index, null)
   if (settings.pause_s > 0) sleep(settings.pause_s)
+}
+
+/**
+ * @typedef {object} Request
+ * @property {'GET' | 'POST' | 'PUT'} method
+ * @property {string} path
+ * @property {string | null} body
+ * @property {string} [type]  of the body
+ * @property {string} [linksTo]  the page of a short link
+ */
+
+/** @param {number} page  or short link @returns {Request} */
+function readOf (page) {
+  const request = { method: /** @type {const} */ ('GET'), body: null }
+  if (isOfLinks) return { ...request, path: linkPath('GET', linkId(page)), linksTo: linkedPage(page) }
+  return { ...request, path: paths === null ? `/wiki/${pageName(page)}` : paths[page] }
+}
+
+/** @param {number} index @param {number} page  or short link @returns {Request} */
+function editOf (index, page) {
+  if (isOfLinks) {
+    const linksTo = newLinkedPage(settings.mark, index % pagesOfLinks(plan.requests))
+    const path = linkPath('PUT', newLinkId(settings.mark, index))
+    return { method: 'PUT', path, body: JSON.stringify({ page: linksTo }), type: 'application/json', linksTo }
+  }
+  const path = settings.edit === 'create-get' ? `/wiki/${newPageName(settings.mark, index)}` : readOf(page).path
+  return { method: 'POST', path, body: bodyOf(index, page), type: 'text/markdown' }
 }
 
 /** @param {number} index @param {number} page */
@@ -231,7 +261,7 @@ function waitForGroup () {
 
 function readOn () {
   for (let index = exec.scenario.iterationInTest; exec.instance.iterationsCompleted === 0; index += settings.vus) {
-    send({ method: 'GET', index, path: pathOf(requestAt(plan, index).page), body: null, plannedAtUs: null })
+    send(readOf(requestAt(plan, index).page), index, null)
     // Once per reader: the lab starts the probe only after all of them.
     if (index < settings.vus) http.get(`${settings.until_url}/answered`, { tags: { name: 'until' } })
     if (settings.pause_s > 0) sleep(settings.pause_s)
@@ -247,19 +277,16 @@ export function waitUntilTold () {
 }
 
 /**
- * @param {object} request
- * @param {'GET' | 'POST'} request.method
- * @param {number} request.index
- * @param {string} request.path
- * @param {string | null} request.body
- * @param {number | null} request.plannedAtUs  null: not planned
+ * @param {Request} request
+ * @param {number} index
+ * @param {number | null} plannedAtUs  null: not planned
  */
-function send ({ method, index, path, body, plannedAtUs }) {
+function send ({ method, path, body, type = '', linksTo }, index, plannedAtUs) {
   const beganMs = clockMs()
   const response = http.request(method, settings.url + path, body, {
     redirects: 0,
     timeout: `${settings.timeout_s}s`,
-    headers: body === null ? {} : { 'Content-Type': 'text/markdown' },
+    headers: body === null ? {} : { 'Content-Type': type },
     // A constant name limits the number of time series.
     tags: { name: 'page' }
   })
@@ -274,7 +301,7 @@ function send ({ method, index, path, body, plannedAtUs }) {
     revision: response.headers['Page-Revision'] || '',
     // CF-Ray ends with the airport code of the point of presence.
     pop: (/-([A-Z]{3})$/.exec(response.headers['Cf-Ray'] || '') || ['', ''])[1],
-    error_code: response.error_code ? String(response.error_code) : '',
+    error_code: errorCodeOf(response, method, linksTo),
     phase: response.status > 0 ? '' : timings.receiving > 0 ? 'receive' : timings.waiting > 0 ? 'wait' : 'connect'
   })
   // k6 gives a failed connection no duration, and counts the time from the end of connecting until the request goes on
@@ -285,6 +312,19 @@ function send ({ method, index, path, body, plannedAtUs }) {
     status: String(response.status),
     cache_status: cacheStatusOf((name) => response.headers[canonical(name)])
   })
+}
+
+/**
+ * @param {import('k6/http').RefinedResponse<any>} response
+ * @param {string} method
+ * @param {string} [linksTo]
+ * @returns {string} k6's or WRONG_ANSWER; '' for neither
+ */
+function errorCodeOf (response, method, linksTo) {
+  if (response.error_code) return String(response.error_code)
+  if (linksTo === undefined || response.status >= 400) return ''
+  const { status, headers: { Location: location } } = response
+  return isRightAnswer({ method, status, location }, linksTo) ? '' : String(WRONG_ANSWER)
 }
 
 /** Formats a header's name as Go does. @param {string} name */

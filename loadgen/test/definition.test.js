@@ -294,6 +294,16 @@ describe('an experiment', () => {
           { settings: { cache: 'squid', door: 'cached', collapsing: false }, factors: { vus: [1] } },
           /only the edge can switch request collapsing off/
         ],
+        [
+          { settings: { resource: 'short-link', short_link_reads: 'redis' } },
+          /short_link_reads=redis needs a Redis: set shared to redis or redis-replicated/
+        ],
+        [{ settings: { short_link_index: 'hashed' } }, /short_link_index and short_link_reads are for resource short-link/],
+        [
+          { settings: { resource: 'short-link', edit: 'get-post' } },
+          /a short link is made by one PUT: edit is for resource page/
+        ],
+        [{ settings: { resource: 'short-link', short_link_index: 'lsm' } }, /short_link_index must be equal to one of/],
         [{ settings: { popularity: { zipf: 0 } } }, /popularity\/zipf must be > 0/],
         [{ settings: { popularity: 'zipf' } }, /popularity must be equal to one of the allowed values/],
         [{ settings: { pages: 100000, page_size_chars: 1000000 } }, /100000 pages of this size are more than/]

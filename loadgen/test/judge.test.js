@@ -88,6 +88,7 @@ describe('a trial', () => {
       requests_sent: 1000,
       requests_failed: 0,
       requests_unanswered: 0,
+      statuses: {},
       reads_sent: 1000,
       writes_sent: 0,
       served_by_cache: 900,
@@ -122,6 +123,20 @@ describe('a trial', () => {
     for (const requests of [97, 101]) {
       assert.match(problemsOf({ ...good(), samples, counter: { requests, reads: requests, writes: 0 } }).join(), /≠/)
     }
+  })
+
+  test('of short links is invalid where one does not lead to its page, and valid where the wiki was at its limit', () => {
+    const { trial, samples, ...rest } = good()
+    const ofLinks = { ...trial, settings: { ...trial.settings, resource: /** @type {const} */ ('short-link') } }
+    const problems = (/** @type {Partial<typeof samples>} */ found) =>
+      problemsOf({ ...rest, trial: ofLinks, samples: { ...samples, ...found } })
+    assert.deepEqual(problems({ statuses: { GET: { 302: 990, 429: 4, 503: 5, 0: 1 } }, requests_unanswered: 1 }), [])
+    assert.deepEqual(problems({ statuses: { GET: { 302: 990, 404: 10 }, PUT: { 409: 2 } } }), [
+      '12 short links did not lead to their pages, or could not be made: GET 404 × 10, PUT 409 × 2'
+    ])
+    assert.deepEqual(problems({ statuses: { GET: { 302: 1000 } }, failures: { 'wrong-answer': 1 } }), [
+      '1 short link did not lead to its page, or could not be made: a redirect elsewhere, or none × 1'
+    ])
   })
 
   test('whose counts agree has no problem', () => {
@@ -219,6 +234,7 @@ describe('a trial in which the origin was killed', () => {
       requests_sent: 1000,
       requests_failed: 300,
       requests_unanswered: 0,
+      statuses: {},
       reads_sent: 1000,
       writes_sent: 0,
       served_by_cache: 600,

@@ -5,6 +5,7 @@ import path from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
 import { warmUp } from '../src/lab/warm-up.js'
+import { pageMessages } from '../src/lab/warm-up-messages.js'
 import { createWarmUpEdits } from '../src/lab/warm-up-pages.js'
 import { createSandbox, json, samplesOf, trialsOf } from './helper.js'
 
@@ -109,7 +110,8 @@ describe('a warm-up', () => {
     const nextEdit = createWarmUpEdits(1).like(settings)
     // The rule needs five rounds.
     const rounds = { requests: 20, least: 1, most: 4 }
-    const { steady, requests, writes } = await warmUp({ door, pages: 3, nextEdit, rounds, signal })
+    const messages = pageMessages({ pages: 3, nextEdit })
+    const { steady, requests, writes } = await warmUp({ door, messages, rounds, signal })
     assert.deepEqual([steady, requests, writes], [false, 80, 8])
     assert.equal(asked.filter((request) => /^GET \/wiki\/page-00000[123]$/.test(request)).length, 72)
     assert.equal(asked.filter((request) => /^POST \/wiki\/warm-up-[1-8]$/.test(request)).length, 8)
@@ -117,7 +119,8 @@ describe('a warm-up', () => {
 
   test('without edits sends none', async (t) => {
     const { door, asked } = await listen(t, () => 200)
-    const found = await warmUp({ door, pages: 3, rounds: { requests: 20, least: 2, most: 2 }, signal })
+    const rounds = { requests: 20, least: 2, most: 2 }
+    const found = await warmUp({ door, messages: pageMessages({ pages: 3 }), rounds, signal })
     assert.deepEqual([found.requests, found.writes, found.write_mean_ms], [40, 0, null])
     assert.ok(asked.every((request) => request.startsWith('GET')))
   })
@@ -125,12 +128,12 @@ describe('a warm-up', () => {
   test('sends a request again that a starved wiki refuses, and fails at any other refusal', async (t) => {
     const starved = await listen(t, (_, sent) => sent === 5 ? 503 : 200)
     const rounds = { requests: 20, least: 1, most: 1 }
-    await warmUp({ door: starved.door, pages: 3, rounds, signal })
+    await warmUp({ door: starved.door, messages: pageMessages({ pages: 3 }), rounds, signal })
     assert.equal(starved.asked.length, 21)
     const closed = await listen(t, ({ method }) => method === 'POST' ? 403 : 200)
     const nextEdit = createWarmUpEdits(1).like(settings)
     await assert.rejects(
-      warmUp({ door: closed.door, pages: 3, nextEdit, rounds, signal }),
+      warmUp({ door: closed.door, messages: pageMessages({ pages: 3, nextEdit }), rounds, signal }),
       /warm-up-\d answered 403 during the warm-up/
     )
   })

@@ -6,6 +6,7 @@ import { NO_LOGS } from '../lab/logs.js'
 import { createPageSizes } from '../lab/page-sizes.js'
 import { writePages } from '../lab/pages.js'
 import { storesPages } from '../lab/storing.js'
+import { pageMessages } from '../lab/warm-up-messages.js'
 import { FEW_ROUNDS, warmUp } from '../lab/warm-up.js'
 import { createBudget, requestsOfTrial, total } from './budget.js'
 import { checkWiki, PROBE_PATH, withAdvice } from './check-wiki.js'
@@ -85,9 +86,10 @@ export function createZoneSite ({ seed, verified, purge, maxRequests, edits, sig
       budget.spend(missing.length)
       if (warmed === null) {
         // Bypasses Cloudflare, so that Cloudflare does not count the warm-up.
-        warmed = await warmUp({ door: zoneDoors.source, pages: settings.pages, rounds: FEW_ROUNDS, signal })
+        const messages = pageMessages({ pages: settings.pages })
+        warmed = await warmUp({ door: zoneDoors.source, messages, rounds: FEW_ROUNDS, signal })
         budget.spend(warmed.requests)
-        progress.ready(missing.length, warmed)
+        progress.ready(missing.length, 0, warmed)
       }
       return { doors: zoneDoors, warmUp: warmed }
     },

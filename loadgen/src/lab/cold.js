@@ -2,10 +2,12 @@ import { createEdge } from '@stevec/cdn/edge'
 import { waitUntil } from '@stevec/harness/processes'
 import { request } from '@stevec/harness/request'
 import { cacheStatusOf } from '../../scenarios/cache-status.js'
+import { linkPath } from '../../scenarios/short-links.js'
 import { readCounters } from './counter.js'
 
 /** In no plan, so the proof warms no page of a trial. */
 export const PROBE_PAGE = 'cold-proof'
+export const PROBE_LINK = 'cold-proof'
 export const PROBE_TEXT = 'Read before each trial to prove that the caches are cold.'
 const RENEWED_WITHIN_MS = 10_000
 
@@ -24,6 +26,7 @@ const RENEWED_WITHIN_MS = 10_000
  * If no cache stores pages there, each read must reach the origin. Leaves the counter at 0.
  * @param {object} options
  * @param {import('../stack/doors.js').Door} options.door
+ * @param {import('../../scenarios/short-links.js').Resource} [options.resource]  that is read; default: a page
  * @param {boolean} options.stores  whether a cache stores pages at this door (see storesPages)
  * @param {Record<string, {url: string, token: string}>} options.controls
  * @param {string[]} options.wikiUrls
@@ -32,13 +35,16 @@ const RENEWED_WITHIN_MS = 10_000
  *   for other pages
  * @returns {Promise<ColdProof>}
  */
-export async function purgeAndProveCold ({ door, stores, controls, wikiUrls, emptyOther = async () => {}, warmCache }) {
+export async function purgeAndProveCold (
+  { door, resource = 'page', stores, controls, wikiUrls, emptyOther = async () => {}, warmCache }
+) {
+  const path = resource === 'page' ? `/wiki/${PROBE_PAGE}` : linkPath('GET', PROBE_LINK)
   const purge = () => Promise.all([
     emptyOther(),
     ...Object.values(controls).map((control) => createEdge(control).purgeEverything())
   ])
   const read = async () => {
-    const { headers } = await request(`${door.url}/wiki/${PROBE_PAGE}`)
+    const { headers } = await request(`${door.url}${path}`)
     return cacheStatusOf((name) => headers[name]?.toString())
   }
   const counted = async () => (await readCounters(wikiUrls)).requests

@@ -1,5 +1,6 @@
 import { endOf } from '../../scenarios/arrivals.js'
 import { meanOf } from '../../scenarios/content.js'
+import { pagesNeeded } from '../../scenarios/short-links.js'
 
 /** Caches and the database hold all pages in memory. */
 const PAGES_CHARS_MAX = 2_000_000_000
@@ -16,6 +17,21 @@ function groupContradiction ({ groups, model, vus, requests, background_vus: bac
   if (model !== 'closed' || background > 0) return 'groups is for the closed model without a background'
   if (vus % groups.vus !== 0) return `${vus} clients do not make whole groups of ${groups.vus}`
   if (requests % vus !== 0) return `in groups each client does as many iterations: ${requests} is no multiple of ${vus}`
+  return null
+}
+
+/**
+ * @param {import('./settings.js').Settings} settings
+ * @returns {string | null}
+ */
+function linkContradiction ({ resource, edit, picture, short_link_index: index, short_link_reads: reads, shared }) {
+  if (resource === 'page') {
+    return index !== 'id' || reads !== 'database' ? 'short_link_index and short_link_reads are for resource short-link' : null
+  }
+  if (edit !== 'post' || picture) return 'a short link is made by one PUT: edit is for resource page, and so is picture'
+  if (reads === 'redis' && shared === 'none') {
+    return 'short_link_reads=redis needs a Redis: set shared to redis or redis-replicated'
+  }
   return null
 }
 
@@ -52,8 +68,8 @@ export function contradiction (settings) {
   if (settings.picture && (settings.edit_size_chars ?? meanOf(size)) < PICTURE_TEXT_CHARS) {
     return `a text with a picture has at least ${PICTURE_TEXT_CHARS} characters: raise edit_size_chars`
   }
-  const unequal = groupContradiction(settings)
-  if (unequal !== null) return unequal
+  const special = groupContradiction(settings) ?? linkContradiction(settings)
+  if (special !== null) return special
   if (settings.cache !== 'edge' && settings.door !== 'cached') {
     return `cache sets the cache at the door cached, and the door is ${settings.door}`
   }
@@ -71,7 +87,7 @@ export function contradiction (settings) {
   if (typeof size === 'object' && 'lognormal' in size && size.lognormal.median > size.lognormal.max) {
     return `page_size_chars has a median of ${size.lognormal.median}, above its max of ${size.lognormal.max}`
   }
-  if (pages * meanOf(size) > PAGES_CHARS_MAX) {
+  if (pagesNeeded(settings) * meanOf(size) > PAGES_CHARS_MAX) {
     return `${pages} pages of this size are more than ${PAGES_CHARS_MAX} characters`
   }
   return null

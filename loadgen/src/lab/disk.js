@@ -3,6 +3,7 @@ import { lstat, readdir, stat, statfs } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
 import path from 'node:path'
 import { meanOf } from '../../scenarios/content.js'
+import { pagesNeeded } from '../../scenarios/short-links.js'
 import { requestsPlanned } from './matrix.js'
 
 /**
@@ -41,7 +42,7 @@ export function bytesOf (trials) {
       kept: KEPT_PER_TRIAL + KEPT_PER_REQUEST * requests,
       raw: RAW_PER_REQUEST * requests,
       grown: LOGGED_PER_REQUEST * requests + STORED_PER_CHAR * plan.writes * (settings.edit_size_chars ?? pageChars),
-      pages: STORED_PER_CHAR * settings.pages * pageChars
+      pages: STORED_PER_CHAR * pagesNeeded(settings) * pageChars
     }
   })
   const sum = (/** @type {'kept' | 'grown'} */ name) => each.reduce((bytes, trial) => bytes + trial[name], 0)

@@ -1,7 +1,10 @@
+import { WRONG_ANSWER } from '../../scenarios/short-links.js'
+
 /**
- * How a request failed. `status` is a response of 400 and above; all others have no complete response.
+ * How a request failed. `status` is a response of 400 and above, `wrong-answer` one below that is not what a short link
+ * must have; all others have no complete response.
  * @typedef {'' | 'dns' | 'refused' | 'connect-timeout' | 'unreachable' | 'tls' | 'reset' |
- *   'closed' | 'timeout' | 'status' | 'other'} Failure
+ *   'closed' | 'timeout' | 'status' | 'wrong-answer' | 'other'} Failure
  */
 
 /**
@@ -16,13 +19,13 @@ export const NEVER_SENT = 'never-sent'
  * Names the failure of a request.
  * https://grafana.com/docs/k6/latest/javascript-api/error-codes/
  * @param {number} status  0: no complete response
- * @param {number} errorCode  k6's, 0 for none
+ * @param {number} errorCode  k6's or WRONG_ANSWER, 0 for none
  * @param {Phase} phase
  * @returns {Failure}
  */
 export function failureOf (status, errorCode, phase) {
   if (status >= 400) return 'status'
-  if (status > 0) return ''
+  if (status > 0) return errorCode === WRONG_ANSWER ? 'wrong-answer' : ''
   if (errorCode === 1050) return phase === 'connect' ? 'connect-timeout' : 'timeout'
   if (errorCode === 1211) return 'connect-timeout'
   if (errorCode === 1212) return 'refused'

@@ -129,11 +129,30 @@ function problemsOfProbe (findings, samples) {
     () => `${samples.requests_sent} of ${countOf(planned, 'planned request')} ${samples.requests_sent === 1 ? 'was' : 'were'} sent`
   )
   say(samples.requests_sent === 0, () => 'the probe sent nothing')
+  if (trial.settings.resource === 'short-link') problems.push(...problemsOfLinks(samples))
   const expected = expectedCounter(findings)
   say(
     expected !== null && counter.requests !== expected,
     () => `the counter says ${counter.requests}, expected ${expected}`
   )
+  return problems
+}
+
+/**
+ * Checks that each short link was answered by a redirect to its page, and each new one made. Else the times are of
+ * something else. What the wiki could not answer (5xx), or refused for its limits (429), is a failure as with pages.
+ * @param {Counts} samples
+ */
+function problemsOfLinks ({ failures, statuses }) {
+  const { problems, say } = listProblems()
+  const wrong = failures['wrong-answer'] ?? 0
+  const refused = Object.entries(statuses).flatMap(([method, counts]) => Object.entries(counts)
+    .filter(([status]) => status.startsWith('4') && status !== '429')
+    .map(([status, count]) => ({ text: `${method} ${status} × ${count}`, count })))
+  const total = wrong + refused.reduce((sum, { count }) => sum + count, 0)
+  const others = [...wrong > 0 ? [`a redirect elsewhere, or none × ${wrong}`] : [], ...refused.map(({ text }) => text)]
+  say(total > 0, () => `${countOf(total, 'short link')} did not lead to ${total === 1 ? 'its page' : 'their pages'}, ` +
+    `or could not be made: ${others.join(', ')}`)
   return problems
 }
 

@@ -26,14 +26,17 @@ import { cachingFor, OPEN_TO_TRIALS } from './wiki-settings.js'
  * What only another stack can change.
  * @param {Settings} settings
  */
-const partsOf = ({ cache, collapsing, database, wikis, wiki_cpu_share: wikiCpuShare, shared }) =>
-  ({ cache, collapsing, database, wikis, wikiCpuShare, shared })
+const partsOf = ({ cache, collapsing, database, wikis, wiki_cpu_share: wikiCpuShare, shared, ...settings }) => ({
+  ...{ cache, collapsing, database, wikis, wikiCpuShare, shared },
+  // Of a database with several indexes, each write would keep all of them.
+  linkIndex: settings.short_link_index
+})
 
 /**
  * @param {Record<string, string>} caching
  * @param {ReturnType<typeof partsOf>} parts
  */
-const stackOptions = (caching, { collapsing, ...parts }) => ({
+const stackOptions = (caching, { collapsing, linkIndex: _, ...parts }) => ({
   wikiEnvironment: { ...caching, ...OPEN_TO_TRIALS },
   edgeOptions: { collapse: collapsing },
   ...parts

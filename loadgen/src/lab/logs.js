@@ -16,6 +16,7 @@ export const LOG_ROLES = /** @type {const} */ (['edge', 'origin', 'local'])
 /** @typedef {Record<LogRole, number>} PerRole */
 
 /** @typedef {Pick<import('./definition.js').Settings, 'door' | 'cache'>} Doorway */
+/** @typedef {Doorway & Pick<import('./definition.js').Settings, 'resource'>} Requested */
 
 /**
  * The access logs of a stack, cut into trials.
@@ -32,9 +33,9 @@ export const createLogs = (stackDirectory, fetch = async () => {}) => ({
   /** Returns, in sentences, where logs, samples and counter disagree. */
   reconcile: (
     /** @type {string} */ directory,
-    /** @type {Doorway} */ doorway,
+    /** @type {Requested} */ requested,
     /** @type {import('./counter.js').Counter} */ counter
-  ) => reconcile({ directory, doorRole: logOfDoor(doorway), counter }),
+  ) => reconcile({ directory, doorRole: logOfDoor(requested), resource: requested.resource, counter }),
   /** Returns how many lines each log gets from `sent` requests through a door if `reached` of them reach the origin. */
   linesOf (/** @type {Doorway} */ doorway, /** @type {number} */ sent, /** @type {number} */ reached) {
     const role = logOfDoor(doorway)

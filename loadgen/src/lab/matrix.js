@@ -78,6 +78,12 @@ export function requestsPlanned ({ requests, model, bound, rate_per_s: rate, bur
 }
 
 /**
+ * @param {Pick<PlannedTrial, 'trial'>} trial
+ * @returns {string} what marks its edits; unique within a run
+ */
+export const markOf = ({ trial }) => `t${trial}`
+
+/**
  * Makes a plan from the seed, the repetition and the load only, not from what is compared under that load: every door
  * gets the same pages in the same order, with edits or without, and each popularity maps the same draws to pages. Each
  * load level has its own draws, so that levels are independent.

@@ -1,5 +1,6 @@
 import { expectedCounter, problemsOf } from './judge.js'
 import { keepMachineUse } from './machine-use.js'
+import { markOf } from './matrix.js'
 import { storesPages } from './storing.js'
 import { backgroundFacts, probeFacts } from './trial-facts.js'
 import { generateLoad } from './trial-load.js'
@@ -14,12 +15,12 @@ import { readSamples } from './trial-samples.js'
  */
 export async function measure ({ site, signal, watchPort, threads }, trial, directory, elapsed) {
   const { settings, plan: { plan } } = trial
-  const { doors, warmUp, pictureMarkdown = null } = await site.prepare(settings)
+  const mark = markOf(trial)
+  const { doors, warmUp, pictureMarkdown = null } = await site.prepare(settings, mark)
   const door = doors[settings.door]
   const { coldProof, logStarts } = await proveCold(site, settings)
 
   const purgesSince = site.watchPurges(settings)
-  const mark = `t${trial.trial}`
   const probeSettings = { ...settings, url: door.url, plan, mark, picture_markdown: pictureMarkdown, until_url: null }
   const load = await generateLoad({ site, settings, probeSettings, logStarts, directory, signal, watchPort, threads })
   signal.throwIfAborted()

@@ -1,7 +1,11 @@
 import { requestAt } from '../../scenarios/plan.js'
 import { sizeOf } from '../../scenarios/content.js'
+import { pagesNeeded } from '../../scenarios/short-links.js'
 
 /** @typedef {{page: number, sizeChars: number}} SizedPage */
+
+/** Of a short link in the database, its indexes included. */
+const LINK_CHARS = 200
 
 /**
  * Tracks the known size of each page in the wiki, so that only missing or different pages are written before a trial.
@@ -16,7 +20,7 @@ export function createPageSizes (seed) {
      * @returns {SizedPage[]} pages to write before such a trial
      */
     missing (settings) {
-      return Array.from({ length: settings.pages }, (_, page) => ({
+      return Array.from({ length: pagesNeeded(settings) }, (_, page) => ({
         page,
         sizeChars: sizeOf(seed, page, settings.page_size_chars)
       })).filter(({ page, sizeChars }) => sizes.get(page) !== sizeChars)
@@ -36,6 +40,10 @@ export function createPageSizes (seed) {
       for (let index = 0; plan.edit_ratio > 0 && index < plan.requests; index++) {
         const { page, edit } = requestAt(plan, index)
         if (!edit) continue
+        if (settings.resource === 'short-link') {
+          chars += LINK_CHARS
+          continue
+        }
         const sizeChars = settings.edit_size_chars ?? sizeOf(seed, page, settings.page_size_chars)
         chars += sizeChars
         if (settings.edit === 'create-get') continue

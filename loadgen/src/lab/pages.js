@@ -33,12 +33,15 @@ export class PageRefused extends Error {
  * @param {string} options.wikiUrl
  * @param {number} options.seed
  * @param {{page: number, sizeChars: number}[]} options.pages
+ * @param {(page: number) => string} [options.nameOf]
  * @param {AbortSignal} options.signal
  * @param {(retryAfterS: number) => Promise<void>} [options.onLimit]  on a 429; the write is retried when it resolves
  * @param {(written: number, of: number) => void} [options.onProgress]  at most every 10 seconds
  * @throws {PageRefused}
  */
-export async function writePages ({ wikiUrl, seed, pages, signal, onLimit, onProgress = () => {} }) {
+export async function writePages (
+  { wikiUrl, seed, pages, nameOf = pageName, signal, onLimit, onProgress = () => {} }
+) {
   let next = 0
   let saidAt = performance.now()
   const writer = async () => {
@@ -46,7 +49,7 @@ export async function writePages ({ wikiUrl, seed, pages, signal, onLimit, onPro
       const { page, sizeChars } = pages[next++]
       for (let refusals = 0; ; refusals++) {
         signal.throwIfAborted()
-        const { status, headers, body } = await request(`${wikiUrl}/wiki/${pageName(page)}`, {
+        const { status, headers, body } = await request(`${wikiUrl}/wiki/${nameOf(page)}`, {
           method: 'POST',
           headers: { 'content-type': 'text/markdown' },
           body: pageText(seed, page, sizeChars),
@@ -59,7 +62,7 @@ export async function writePages ({ wikiUrl, seed, pages, signal, onLimit, onPro
           : status === 429 && onLimit !== undefined
             ? () => onLimit(retryAfterS)
             : null
-        if (wait === null || refusals === REFUSALS_MAX) throw new PageRefused(pageName(page), status, body)
+        if (wait === null || refusals === REFUSALS_MAX) throw new PageRefused(nameOf(page), status, body)
         await wait()
       }
       if (performance.now() - saidAt < PROGRESS_EVERY_MS) continue

@@ -1,11 +1,20 @@
 import { request } from '@stevec/harness/request'
-import { PROBE_PAGE, PROBE_TEXT } from './cold.js'
+import { PROBE_LINK, PROBE_PAGE, PROBE_TEXT } from './cold.js'
+import { createLinks, writeLink, writeTargets } from './links.js'
 import { createPageSizes } from './page-sizes.js'
 import { WRITE_TIMEOUT_MS, writePages } from './pages.js'
-import { createWarmUpEdits } from './warm-up-pages.js'
-import { combine, FEW_ROUNDS, openConnections, warmUp } from './warm-up.js'
+import { openConnections } from './warm-up.js'
+import { WARM_UP_PAGES, warmUpPageName } from './warm-up-pages.js'
+import { createWikiWarmer } from './warm-wikis.js'
 
 /** @typedef {import('./definition.js').Settings} Settings */
+
+/**
+ * @typedef {object} Done  since the wiki's start
+ * @property {Partial<Record<Settings['resource'], import('./warm-up.js').WarmUp>>} warmUps
+ * @property {number} connections
+ * @property {number} connectedUntilMs
+ */
 
 /** Shorter than nginx keeps an idle connection open (keepalive_timeout in nginx/templates/origin.eta). */
 const CONNECTIONS_KEPT_MS = 540_000
@@ -13,7 +22,8 @@ const CONNECTIONS_KEPT_MS = 540_000
 const FEW_CLIENTS = 16
 
 /**
- * Brings the wiki into the state that a trial begins with: its pages at their sizes, compiled code, open connections.
+ * Brings the wiki into the state that a trial begins with: its pages at their sizes, its short links, compiled code,
+ * open connections.
  * Remembers what it has done, so that the next trial needs only the difference.
  * @param {object} options
  * @param {number} options.seed  of the pages' texts
@@ -23,40 +33,20 @@ const FEW_CLIENTS = 16
  */
 export function createPreparation ({ seed, emulated, signal, progress }) {
   const sizes = createPageSizes(seed)
-  const edits = createWarmUpEdits(seed)
-  /** @type {{warmUp: import('./warm-up.js').WarmUp | null, connections: number, connectedUntilMs: number}} */
-  const nothingDone = { warmUp: null, connections: 0, connectedUntilMs: 0 }
+  const links = createLinks()
+  const warmer = createWikiWarmer({ seed, emulated, signal })
+  /** @type {Done} */
+  const nothingDone = { warmUps: {}, connections: 0, connectedUntilMs: 0 }
   let done = { ...nothingDone }
-  /** Written by trials and warm-ups, beyond the stack's initial pages. */
-  let writtenBytes = 0
+  /** Written by trials, beyond the stack's initial pages; and by warm-ups before the stack. */
+  let [writtenBytes, warmedBefore] = [0, 0]
 
   /** @param {Settings} settings */
-  function opensConnections (settings) {
-    const clients = settings.vus + settings.background_vus
-    return clients > done.connections || (clients > FEW_CLIENTS && performance.now() > done.connectedUntilMs)
-  }
-
-  /**
-   * @param {Settings} settings
-   * @param {Pick<import('../stack/doors.js').Door, 'url'>[]} doors  that together lead to every wiki, each to others
-   * @returns {Promise<import('./warm-up.js').WarmUp>} of all
-   */
-  async function warmWikis (settings, doors) {
-    const next = edits.like(settings)
-    const nextEdit = () => {
-      const edit = next()
-      writtenBytes += edit.text.length
-      return edit
-    }
-    // Times of an emulated CPU are not evaluated, and each request takes up to a second there.
-    const rounds = emulated ? FEW_ROUNDS : undefined
-    const done = []
-    for (const door of doors) done.push(await warmUp({ door, pages: settings.pages, nextEdit, rounds, signal }))
-    return combine(done)
-  }
+  const opensConnections = (settings) => clientsOf(settings) > done.connections ||
+    (clientsOf(settings) > FEW_CLIENTS && performance.now() > done.connectedUntilMs)
 
   return {
-    writtenBytes: () => writtenBytes,
+    writtenBytes: () => writtenBytes + warmer.writtenBytes() - warmedBefore,
 
     /** @param {import('./lab-stack.js').Started} started  since the last trial */
     forget (started) {
@@ -64,45 +54,48 @@ export function createPreparation ({ seed, emulated, signal, progress }) {
       done = { ...nothingDone }
       if (started === 'wiki') return
       sizes.clear()
-      writtenBytes = 0
+      links.clear()
+      ;[writtenBytes, warmedBefore] = [0, warmer.writtenBytes()]
     },
 
     /**
      * @param {Settings} settings
      * @returns {boolean} whether `prepare` will write pages or open connections, which needs fast links
      */
-    isHeavy: (settings) => sizes.missing(settings).length > 0 || opensConnections(settings),
+    isHeavy: (settings) => sizes.missing(settings).length > 0 || links.areMissing(settings) ||
+      makesLinks(settings) || opensConnections(settings),
 
     /**
      * @param {Settings} settings
      * @param {Record<'nocache' | 'source', import('../stack/doors.js').Door>} doors
      * @param {string[]} wikiUrls  the wikis themselves
+     * @param {string} mark  of the trial
      * @returns {Promise<import('./warm-up.js').WarmUp>} of these wikis
      * @throws {Error} when the wiki refuses a page
      */
-    async prepare (settings, doors, wikiUrls) {
+    async prepare (settings, doors, wikiUrls, mark) {
       const [wikiUrl] = wikiUrls
-      const missing = sizes.missing(settings)
+      const [missing, clients] = [sizes.missing(settings), clientsOf(settings)]
       await writePages({ wikiUrl, seed, pages: missing, signal, onProgress: progress.writing })
       sizes.wrote(missing)
-      if (done.warmUp !== null) {
+      const written = await links.write({ wikiUrl, settings, signal, onProgress: progress.writing })
+      let warmed = done.warmUps[settings.resource]
+      if (warmed !== undefined) {
         for (const { sizeChars } of missing) writtenBytes += sizeChars
       } else {
-        const headers = { 'content-type': 'text/markdown' }
-        const probe = { method: 'POST', headers, body: PROBE_TEXT, timeoutMs: WRITE_TIMEOUT_MS }
-        await request(`${wikiUrl}/wiki/${PROBE_PAGE}`, probe)
+        await writeProbe(wikiUrl, settings, signal)
         // Through the balancer, one of several wikis might get all edits.
         const ways = wikiUrls.length === 1 ? [doors.nocache] : wikiUrls.map((url) => ({ url }))
-        done.warmUp = await warmWikis(settings, ways)
-        progress.ready(missing.length, done.warmUp)
+        warmed = await warmer.warm(settings, { wikiUrl, doors: ways })
+        done.warmUps = { ...done.warmUps, [settings.resource]: warmed }
+        progress.ready(missing.length, written, warmed)
       }
+      if (makesLinks(settings)) await writeTargets({ wikiUrl, mark, links: settings.requests, signal })
       if (opensConnections(settings)) {
-        const connections = settings.vus + settings.background_vus
-        await openConnections({ door: doors.source, connections, signal })
-        done.connections = connections
-        done.connectedUntilMs = performance.now() + CONNECTIONS_KEPT_MS
+        await openConnections({ door: doors.source, connections: clients, signal })
+        done = { ...done, connections: clients, connectedUntilMs: performance.now() + CONNECTIONS_KEPT_MS }
       }
-      return done.warmUp
+      return warmed
     },
 
     /** @param {import('./matrix.js').PlannedTrial} trial  complete or only started */
@@ -110,4 +103,25 @@ export function createPreparation ({ seed, emulated, signal, progress }) {
       writtenBytes += sizes.edited(trial)
     }
   }
+}
+
+/** @param {Settings} settings */
+const makesLinks = ({ resource, edit_ratio: editRatio }) => resource === 'short-link' && editRatio > 0
+
+/** @param {Settings} settings */
+const clientsOf = ({ vus, background_vus: background }) => vus + background
+
+/**
+ * Writes what the proof of cold caches reads, and short links for the warm-up of an emptied cache.
+ * @param {string} wikiUrl
+ * @param {Pick<Settings, 'resource'>} settings
+ * @param {AbortSignal} signal
+ */
+async function writeProbe (wikiUrl, { resource }, signal) {
+  const headers = { 'content-type': 'text/markdown' }
+  const probe = { method: 'POST', headers, body: PROBE_TEXT, timeoutMs: WRITE_TIMEOUT_MS }
+  await request(`${wikiUrl}/wiki/${PROBE_PAGE}`, probe)
+  if (resource === 'page') return
+  const warmUps = Array.from({ length: WARM_UP_PAGES }, (_, page) => warmUpPageName(page))
+  for (const id of [PROBE_LINK, ...warmUps]) await writeLink(wikiUrl, id, PROBE_PAGE, signal)
 }

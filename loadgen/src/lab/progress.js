@@ -58,13 +58,15 @@ export function createProgress (write, writeWarning = write) {
     /**
      * @param {number} written
      * @param {number} of
+     * @param {string} [what]
      */
-    writing: (written, of) => line(`  … ${written} of ${countOf(of, 'page')} written`),
+    writing: (written, of, what = 'page') => line(`  … ${written} of ${countOf(of, what)} written`),
     /**
      * @param {number} pages
+     * @param {number} links
      * @param {import('./warm-up.js').WarmUp} warmUp
      */
-    ready: (pages, warmUp) => line(`wrote ${countOf(pages, 'page')}; ${warmUpText(warmUp)}`),
+    ready: (pages, links, warmUp) => line(`wrote ${writtenText(pages, links)}; ${warmUpText(warmUp)}`),
     /** @param {number} trials */
     trialsBegin (trials) {
       trialsStartedAt = performance.now()
@@ -125,6 +127,10 @@ function startingLines (definition, { preset, seed, trials, done, pause_s: pause
     ...pauseLines(definition, pauseS)
   ]
 }
+
+/** @param {number} pages @param {number} links */
+const writtenText = (pages, links) =>
+  links === 0 ? countOf(pages, 'page') : `${countOf(pages, 'page')} and ${countOf(links, 'short link')}`
 
 /**
  * @param {import('./blocks.js').Sample | undefined} sample

@@ -2,6 +2,7 @@ import { createReadStream, existsSync } from 'node:fs'
 import path from 'node:path'
 import { pipeline } from 'node:stream'
 import { createGunzip } from 'node:zlib'
+import { linkPath } from '../../scenarios/short-links.js'
 import { countOf } from '../count-of.js'
 import { NEVER_SENT } from './failure.js'
 import { linesOf, SERVED_BY_CACHE } from './samples.js'
@@ -25,12 +26,13 @@ const SAMPLE_COLUMNS = ['page', 'method', 'status', 'failure', 'cache_status', '
  * @param {string} options.directory  of the trial
  * @param {import('./logs.js').LogRole | null} options.doorRole  role whose log has a line for each request through the
  *   door; null: the door's cache keeps no such log
+ * @param {import('../../scenarios/short-links.js').Resource} [options.resource]  that was requested; default: pages
  * @param {import('./counter.js').Counter} options.counter
  * @returns {Promise<string[]>} the disagreements, in sentences
  */
-export async function reconcile ({ directory, doorRole, counter }) {
+export async function reconcile (options) {
   try {
-    return await compare({ directory, doorRole, counter })
+    return await compare(options)
   } catch (error) {
     const { message } = /** @type {Error} */ (error)
     return [message]
@@ -38,10 +40,10 @@ export async function reconcile ({ directory, doorRole, counter }) {
 }
 
 /** @param {Parameters<typeof reconcile>[0]} options */
-async function compare ({ directory, doorRole, counter }) {
+async function compare ({ directory, doorRole, resource = 'page', counter }) {
   const isStored = (/** @type {string} */ role) => existsSync(path.join(directory, `${role}.log.gz`))
   if (!isStored('origin')) return []
-  const client = await readSamples(directory)
+  const client = await readSamples(directory, resource)
   const origin = await readLog(directory, 'origin')
   /** @type {string[]} */
   const problems = []
@@ -201,9 +203,13 @@ function witnessed (witness, { method, uri, status, cacheStatus, revision, forwa
   else witness.writes += 1
 }
 
-/** @param {string} directory */
-async function readSamples (directory) {
+/**
+ * @param {string} directory
+ * @param {import('../../scenarios/short-links.js').Resource} resource
+ */
+async function readSamples (directory, resource) {
   const witness = newWitness()
+  const uriOf = resource === 'short-link' ? linkPath : (/** @type {string} */ _, /** @type {string} */ page) => `/wiki/${page}`
   for (const name of ['samples.csv.gz', 'background.csv.gz']) {
     /** @type {number[] | null} */
     let positions = null
@@ -215,13 +221,14 @@ async function readSamples (directory) {
       }
       const [page, method, status, failure, cacheStatus, revision] = positions.map((position) => cells[position])
       if (failure === NEVER_SENT) return
+      const uri = uriOf(method, page)
       if (status === '0') {
-        add(witness.unanswered, `${method} /wiki/${page}`)
-        add(witness.failed, `${method} /wiki/${page}`)
+        add(witness.unanswered, `${method} ${uri}`)
+        add(witness.failed, `${method} ${uri}`)
       } else {
         witnessed(witness, {
           method,
-          uri: `/wiki/${page}`,
+          uri,
           status: Number(status),
           cacheStatus,
           revision,

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import { hostFacts } from '@stevec/harness/host'
 import { gitState, readManifest, SCHEMA_VERSION, versions, whileRunning } from './manifest.js'
-import { planRun } from './matrix.js'
+import { markOf, planRun } from './matrix.js'
 import { isDecidable } from './power.js'
 import { createRunDirectory } from './results.js'
 import { refuseChanges, refuseDifferences } from './resume.js'
@@ -148,7 +148,7 @@ async function newManifest ({ definition, directory, preset, seed, command, prof
 async function prepareFirst (site, [first]) {
   if (first === undefined) return null
   await site.start(first.settings)
-  return (await site.prepare(first.settings)).warmUp?.requests ?? 0
+  return (await site.prepare(first.settings, markOf(first))).warmUp?.requests ?? 0
 }
 
 /**

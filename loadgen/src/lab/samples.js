@@ -14,7 +14,7 @@ export const SERVED_BY_CACHE = new Set(['HIT', 'STALE', 'UPDATING'])
 /**
  * @typedef {object} Counts
  * @property {number} requests_sent
- * @property {number} requests_failed  no response, or a status of 400 and above
+ * @property {number} requests_failed  no response, a status of 400 and above, or a wrong answer
  * @property {number} requests_unanswered  no response: it is unknown whether they reached the wiki
  * @property {number} reads_sent
  * @property {number} writes_sent
@@ -24,6 +24,7 @@ export const SERVED_BY_CACHE = new Set(['HIT', 'STALE', 'UPDATING'])
  * @property {number | null} duration_mean_ms  of answered requests, from their sending
  * @property {number | null} duration_max_ms  of all
  * @property {Record<string, number>} failures  requests by how they failed (failure.js)
+ * @property {Record<string, Record<string, number>>} statuses  requests by method and status, '0' for no response
  * @property {import('./schedule.js').ScheduleFacts | null} schedule  null in the closed model
  * @property {number | null} first_sent_at_us
  * @property {number | null} last_done_at_us
@@ -45,13 +46,14 @@ export const SERVED_BY_CACHE = new Set(['HIT', 'STALE', 'UPDATING'])
  * @param {import('../../scenarios/plan.js').Plan} options.plan
  * @param {((index: number) => number) | null} [options.plannedMs]  of the open model: the planned times of the requests
  * @param {(page: number, index: number, edit: boolean) => string} [options.nameOf]  of the column `page`
+ * @param {'POST' | 'PUT'} [options.editMethod]
  * @param {boolean} [options.withPop]  adds a column with the point of presence that responded, '' for none
  * @param {(sample: RequestSample) => void} [options.onSample]
  * @returns {Promise<Counts>}
  * @throws {Error} when the file is truncated or its columns are not k6's
  */
 export async function extractSamples (
-  { sources, target, plan, plannedMs = null, nameOf = pageName, withPop = false, onSample = () => {} }
+  { sources, target, plan, plannedMs = null, nameOf = pageName, editMethod = 'POST', withPop = false, onSample = () => {} }
 ) {
   const counting = startCounting()
   const schedule = plannedMs === null ? null : createSchedule(plan.requests, plannedMs)
@@ -73,7 +75,8 @@ export async function extractSamples (
     }
     for (const { index, plannedAtUs } of schedule?.neverSent() ?? []) {
       const { page, edit } = requestAt(plan, index)
-      yield unsentRowOf({ index, plannedAtUs, page: nameOf(page, index, edit), edit, withPop })
+      const method = edit ? editMethod : 'GET'
+      yield unsentRowOf({ index, plannedAtUs, page: nameOf(page, index, edit), method, withPop })
     }
   }
 
@@ -137,11 +140,11 @@ function rowOf (sample, page, withPop) {
 }
 
 /**
- * @param {{index: number, plannedAtUs: number, page: string, edit: boolean, withPop: boolean}} request
+ * @param {{index: number, plannedAtUs: number, page: string, method: string, withPop: boolean}} request
  * @returns {string} the line of a planned request that was never sent
  */
-const unsentRowOf = ({ index, plannedAtUs, page, edit, withPop }) =>
-  `${plannedAtUs},,${index},${page},${edit ? 'POST' : 'GET'},0,${NEVER_SENT},,,,,,${withPop ? ',' : ''}\n`
+const unsentRowOf = ({ index, plannedAtUs, page, method, withPop }) =>
+  `${plannedAtUs},,${index},${page},${method},0,${NEVER_SENT},,,,,,${withPop ? ',' : ''}\n`
 
 /** Counts samples: `add` each, then read the `result`. */
 function startCounting () {
@@ -157,6 +160,7 @@ function startCounting () {
     duration_mean_ms: null,
     duration_max_ms: null,
     failures: {},
+    statuses: {},
     schedule: null,
     first_sent_at_us: null,
     last_done_at_us: null
@@ -177,6 +181,8 @@ function startCounting () {
         counts.failures[failure] = (counts.failures[failure] ?? 0) + 1
       }
       if (status === 0) counts.requests_unanswered += 1
+      const ofMethod = (counts.statuses[method] ??= {})
+      ofMethod[status] = (ofMethod[status] ?? 0) + 1
       if (SERVED_BY_CACHE.has(cacheStatus)) counts.served_by_cache += 1
       counts.cache_statuses[cacheStatus] = (counts.cache_statuses[cacheStatus] ?? 0) + 1
       counts.duration_max_ms = Math.max(counts.duration_max_ms ?? 0, durationMs)

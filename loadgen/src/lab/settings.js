@@ -9,6 +9,7 @@
  * The settings of a trial; docs/results-format.md explains each.
  * @typedef {object} Settings
  * @property {DoorName} door
+ * @property {import('../../scenarios/short-links.js').Resource} resource
  * @property {number} pages
  * @property {import('../../scenarios/content.js').Size} page_size_chars
  * @property {import('../../scenarios/popularity.js').Popularity} popularity
@@ -39,6 +40,8 @@
  * @property {number} wikis
  * @property {number | null} wiki_cpu_share
  * @property {import('../stack/shared.js').Shared} shared
+ * @property {'id' | 'btree' | 'hashed'} short_link_index
+ * @property {'database' | 'redis'} short_link_reads
  * @property {number} origin_delay_ms
  * @property {import('./fault.js').Fault | null} fault
  * @property {number} duration_max_s
@@ -54,6 +57,7 @@
  */
 export const DEFAULT_SETTINGS = Object.freeze({
   door: 'source',
+  resource: 'page',
   pages: 100,
   page_size_chars: 5000,
   popularity: 'uniform',
@@ -84,6 +88,8 @@ export const DEFAULT_SETTINGS = Object.freeze({
   wikis: 1,
   wiki_cpu_share: null,
   shared: 'none',
+  short_link_index: 'id',
+  short_link_reads: 'database',
   origin_delay_ms: 0,
   fault: null,
   duration_max_s: 600,

@@ -3,6 +3,7 @@ import path from 'node:path'
 import { mongodUri } from '@stevec/harness/mongod'
 import { needsPurges } from '@stevec/wiki-app/cache-policy'
 import { emptyCache } from '../stack/cache.js'
+import { forgetShortLinks } from '../stack/shared.js'
 import { flexiblePorts } from '../stack/stack-ports.js'
 import { stackProcesses } from '../stack/stack-processes.js'
 import { hasLinks, stopStack } from '../stack/stack.js'
@@ -102,12 +103,7 @@ function createStackSite ({ directory, mongodbUri, processes, origin, profile, s
     return stack.state()
   }
 
-  /**
-   * @param {Settings} settings
-   * @returns {Promise<boolean>} whether the wiki's queue of purges became empty in time
-   */
-  const purgesSent = async ({ policy }) =>
-    !needsPurges(policy) || await waitUntilPurged(mongodbUri)
+  const purgesSent = (/** @type {Settings} */ settings) => arePurgesSent(settings, mongodbUri)
 
   return {
     // Any new stack can continue a run.
@@ -137,12 +133,14 @@ function createStackSite ({ directory, mongodbUri, processes, origin, profile, s
 
     /**
      * @param {Settings} settings
+     * @param {string} mark
      * @throws {Error} when the stack does not start, or the wiki refuses a page
      */
-    async prepare (settings) {
+    async prepare (settings, mark) {
       const { doors } = await start(settings)
       if (preparation.isHeavy(settings)) await stack.disengage()
-      const warmUp = await preparation.prepare(settings, doors, wikiUrls())
+      const warmUp = await preparation.prepare(settings, doors, wikiUrls(), mark)
+      if (settings.short_link_reads === 'redis') await forgetShortLinks(stack.state())
       const pictureMarkdown = settings.picture ? await uploadPicture(wikiUrls()[0]) : null
       // A purge during the trial would empty the caches in the middle of it.
       if (!await purgesSent(settings)) {
@@ -157,12 +155,12 @@ function createStackSite ({ directory, mongodbUri, processes, origin, profile, s
       const door = running.doors[settings.door]
       const emptyOther = () => emptyCache(running, directory)
       return purgeAndProveCold({
-        door,
+        ...{ door, resource: settings.resource },
         stores: storesPages(door, settings),
         controls: running.controls,
         wikiUrls: wikiUrls(),
         emptyOther,
-        warmCache: () => warmCache({ url: door.url, lifetimeS: settings.ttl_s, signal })
+        warmCache: () => warmCache({ url: door.url, resource: settings.resource, lifetimeS: settings.ttl_s, signal })
       })
     },
 
@@ -176,6 +174,13 @@ function createStackSite ({ directory, mongodbUri, processes, origin, profile, s
     ended: preparation.ended
   }
 }
+
+/**
+ * @param {Settings} settings
+ * @param {string} mongodbUri
+ * @returns {Promise<boolean>} whether the wiki's queue of purges became empty in time
+ */
+const arePurgesSent = async ({ policy }, mongodbUri) => !needsPurges(policy) || await waitUntilPurged(mongodbUri)
 
 /**
  * @param {import('../stack/state.js').StackState} state
@@ -214,10 +219,11 @@ const faultsOf = ({ origin, stack, signal }) => async (fault, { generators, hasR
  *   Promise<{doors: Doors, config_hashes: Record<string, string>}>} start  for a trial with these settings
  * @property {() => Promise<void>} [renew]  the next start begins with new processes and an empty database; absent where
  *   the wiki is somebody else's
- * @property {(settings: import('./definition.js').Settings) =>
+ * @property {(settings: import('./definition.js').Settings, mark: string) =>
  *   Promise<{doors: Doors, warmUp: import('./warm-up.js').WarmUp | null, pictureMarkdown?: string | null}>}
  *   prepare  brings the site into the state that
- *   such a trial begins with: pages at their sizes, a warm wiki. `warmUp`: null if it needs none
+ *   such a trial begins with: pages at their sizes, a warm wiki. `mark`: as in GeneratorSettings; `warmUp`: null if it
+ *   needs none
  * @property {(settings: import('./definition.js').Settings) => Promise<import('./cold.js').ColdProof>} proveCold
  *   empties the caches and proves it at the trial's door; leaves the counter at 0
  * @property {(settings: import('./definition.js').Settings) =>

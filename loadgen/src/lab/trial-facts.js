@@ -18,6 +18,7 @@ export const probeFacts = (samples) => ({
   duration_mean_ms: samples?.duration_mean_ms ?? null,
   duration_max_ms: samples?.duration_max_ms ?? null,
   failures: samples?.failures ?? {},
+  statuses: samples?.statuses ?? {},
   schedule: samples?.schedule ?? null
 })
 
@@ -65,6 +66,7 @@ export function nothingMeasured (logLines) {
     duration_mean_ms: null,
     duration_max_ms: null,
     failures: {},
+    statuses: {},
     schedule: null,
     log_lines: logLines,
     fault: null,

@@ -2,6 +2,7 @@ import path from 'node:path'
 import { wasCutOff } from './fault.js'
 import { arrivalTimesOf } from '../../scenarios/arrivals.js'
 import { newPageName, pageName } from '../../scenarios/plan.js'
+import { linkId, newLinkId } from '../../scenarios/short-links.js'
 import { backgroundPlan } from './matrix.js'
 import { extractSamples } from './samples.js'
 
@@ -34,8 +35,7 @@ export async function readSamples ({ load, settings, plan, mark, withPop, direct
     target: path.join(directory, 'samples.csv.gz'),
     plan,
     plannedMs: settings.model === 'open' ? arrivalTimesOf(settings, plan) : null,
-    nameOf: (page, index, edit) =>
-      edit && settings.edit === 'create-get' ? newPageName(mark, index) : pageName(page),
+    ...namesOf(settings, mark),
     withPop,
     onSample: (sample) => { if (fault !== null && wasCutOff(sample, fault)) cutOff += 1 }
   }))
@@ -47,6 +47,7 @@ export async function readSamples ({ load, settings, plan, mark, withPop, direct
       sources: [{ file: background.csvFile }],
       target: path.join(directory, 'background.csv.gz'),
       plan: backgroundPlan(plan),
+      ...namesOf(settings, mark),
       withPop,
       onSample: (sample) => doneAtUs.push(sample.doneAtUs)
     }))
@@ -62,6 +63,19 @@ export async function readSamples ({ load, settings, plan, mark, withPop, direct
     sent: sum('requests_sent'),
     served: sum('served_by_cache')
   }
+}
+
+/**
+ * @param {import('./definition.js').Settings} settings
+ * @param {string} mark
+ * @returns {Required<Pick<Parameters<typeof extractSamples>[0], 'nameOf' | 'editMethod'>>}
+ */
+function namesOf ({ resource, edit: kind }, mark) {
+  if (resource === 'short-link') {
+    return { nameOf: (link, index, edit) => edit ? newLinkId(mark, index) : linkId(link), editMethod: 'PUT' }
+  }
+  const creates = kind === 'create-get'
+  return { nameOf: (page, index, edit) => edit && creates ? newPageName(mark, index) : pageName(page), editMethod: 'POST' }
 }
 
 /**

@@ -1,5 +1,6 @@
 import { request } from '@stevec/harness/request'
 import { cacheStatusOf } from '../../scenarios/cache-status.js'
+import { linkPath } from '../../scenarios/short-links.js'
 import { WARM_UP_PAGES, warmUpPageName } from './warm-up-pages.js'
 
 /** The first is a miss, the others are hits. */
@@ -16,15 +17,18 @@ const READ_WITHIN_MS = 60_000
  * hit.
  * @param {object} options
  * @param {string} options.url  of the door
+ * @param {import('../../scenarios/short-links.js').Resource} [options.resource]  default: pages; short links have the
+ *   names of the warm-up's pages as ids
  * @param {number} options.lifetimeS  for which copies are fresh
  * @param {AbortSignal} [options.signal]
  * @returns {Promise<CacheWarmUp>} `origin_requests`: one for each response that was no hit; one after a stale copy may
  *   still be under way
- * @throws {Error} when a page of the warm-up does not exist
+ * @throws {Error} when a page or link of the warm-up does not exist
  */
-export async function warmCache ({ url, lifetimeS, signal }) {
+export async function warmCache ({ url, resource = 'page', lifetimeS, signal }) {
+  const pathOf = (/** @type {string} */ name) => resource === 'page' ? `/wiki/${name}` : linkPath('GET', name)
   const pages = await Promise.all(Array.from({ length: WARM_UP_PAGES }, (_, page) =>
-    readInARow(`${url}/wiki/${warmUpPageName(page)}`, lifetimeS, signal)))
+    readInARow(`${url}${pathOf(warmUpPageName(page))}`, lifetimeS, signal)))
   const sum = (/** @type {keyof CacheWarmUp} */ name) => pages.reduce((total, page) => total + page[name], 0)
   return { requests: sum('requests'), origin_requests: sum('origin_requests') }
 }
@@ -42,7 +46,7 @@ async function readInARow (url, lifetimeS, signal) {
   do {
     const sentAt = performance.now()
     const { status, headers } = await request(url, { timeoutMs: READ_WITHIN_MS, signal })
-    if (status !== 200) throw new Error(`${url} answered ${status} when the cache was warmed up`)
+    if (status !== 200 && status !== 302) throw new Error(`${url} answered ${status} when the cache was warmed up`)
     found.requests += 1
     if (cacheStatusOf((name) => headers[name]?.toString()) !== 'HIT') found.origin_requests += 1
     // The next read may take twice as long.

@@ -11,11 +11,15 @@ import { isSteady } from './steady.js'
  * there.
  * @type {Rounds}
  */
-const ROUNDS = Object.freeze({ requests: 250, least: 12, most: 24 })
+export const ROUNDS = Object.freeze({ requests: 250, least: 12, most: 24 })
 /** Where each request costs much (an emulated board, somebody's wiki): too few for the rule to be met often. */
 export const FEW_ROUNDS = Object.freeze({ requests: 60, least: 5, most: 5 })
 /** One request in ten is an edit. */
 const EDIT_EVERY = 10
+
+/** @param {Rounds} rounds @returns {number} edits at most */
+export const editsOf = ({ requests, most }) => Math.ceil(requests * most / EDIT_EVERY)
+
 const CONCURRENCY = 4
 /** The first reads of an emulated board took more than ten seconds on a busy machine. */
 const READ_WITHIN_MS = 60_000
@@ -36,18 +40,18 @@ const CONNECTING_WITHIN_MS = 60_000
  */
 
 /**
- * Reads and edits pages until the times of both no longer fall (steady.js): until then, the JavaScript engine still
- * compiles the wiki's code. Without the edits, the first ten of a trial took 1.6 times as long as the last ten.
+ * Reads and edits pages, or short links, until the times of both no longer fall (steady.js): until then, the JavaScript
+ * engine still compiles the wiki's code. Without the edits, the first ten of a trial took 1.6 times as long as the last
+ * ten.
  * @param {object} options
  * @param {Pick<import('../stack/doors.js').Door, 'url'>} options.door  that stores nothing
- * @param {number} options.pages  of trials, to read
- * @param {() => {name: string, text: string}} [options.nextEdit]  default: no edits
+ * @param {import('./warm-up-messages.js').Messages} options.messages
  * @param {Rounds} [options.rounds]
  * @param {AbortSignal} options.signal
  * @returns {Promise<WarmUp>}
  * @throws {Error} when a page does not exist or an edit is refused
  */
-export async function warmUp ({ door, pages, nextEdit, rounds = ROUNDS, signal }) {
+export async function warmUp ({ door, messages: { read, edit }, rounds = ROUNDS, signal }) {
   const send = createSender(door.url, signal)
   /** @type {number[]} */
   const readMeansMs = []
@@ -64,20 +68,20 @@ export async function warmUp ({ door, pages, nextEdit, rounds = ROUNDS, signal }
     await Promise.all(Array.from({ length: CONCURRENCY }, async () => {
       while (index < end) {
         const next = index++
-        if (nextEdit !== undefined && next % EDIT_EVERY === EDIT_EVERY - 1) writesMs.push(await send(nextEdit()))
-        else readsMs.push(await send({ name: pageName(next % pages) }))
+        if (edit !== null && next % EDIT_EVERY === EDIT_EVERY - 1) writesMs.push(await send(edit()))
+        else readsMs.push(await send(read(next)))
       }
     }))
     readMeansMs.push(mean(readsMs))
     if (writesMs.length > 0) writeMeansMs.push(mean(writesMs))
   }
-  const steady = () => isSteady(readMeansMs) && (nextEdit === undefined || isSteady(writeMeansMs))
+  const steady = () => isSteady(readMeansMs) && (edit === null || isSteady(writeMeansMs))
 
   do await sendRound()
   while (readMeansMs.length < rounds.most && (readMeansMs.length < rounds.least || !steady()))
   return {
     requests: index,
-    writes: nextEdit === undefined ? 0 : Math.floor(index / EDIT_EVERY),
+    writes: edit === null ? 0 : Math.floor(index / EDIT_EVERY),
     rounds: readMeansMs.length,
     steady: steady(),
     read_mean_ms: readMeansMs[readMeansMs.length - 1],
@@ -107,21 +111,19 @@ export function combine (each) {
 /**
  * @param {string} url  of the door
  * @param {AbortSignal} signal
- * @returns {(page: {name: string, text?: string}) => Promise<number>} reads a page, or saves its text; ms that it took
+ * @returns {(message: import('./warm-up-messages.js').Message) => Promise<number>} ms that it took
  */
 function createSender (url, signal) {
   let unavailable = 0
-  return async function send ({ name, text }) {
-    const options = text === undefined
-      ? { timeoutMs: READ_WITHIN_MS }
-      : { method: 'POST', headers: { 'content-type': 'text/markdown' }, body: text, timeoutMs: WRITE_TIMEOUT_MS }
+  return async function send ({ path, statuses, ...message }) {
+    const options = { ...message, timeoutMs: message.body === undefined ? READ_WITHIN_MS : WRITE_TIMEOUT_MS }
     for (;;) {
       signal.throwIfAborted()
       const sentAt = performance.now()
-      const { status } = await request(`${url}/wiki/${name}`, options)
-      if (status === 200 || status === 201) return performance.now() - sentAt
+      const { status } = await request(`${url}${path}`, options)
+      if (statuses.includes(status)) return performance.now() - sentAt
       if (status !== 503 || ++unavailable > UNAVAILABLE_MAX) {
-        throw new Error(`${name} answered ${status} during the warm-up`)
+        throw new Error(`${path} answered ${status} during the warm-up`)
       }
       await delay(UNAVAILABLE_WAIT_MS, undefined, { signal })
     }

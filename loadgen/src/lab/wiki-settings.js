@@ -9,6 +9,8 @@ export const cachingFor = (settings) => ({
   CACHE_STALE_IF_ERROR_S: String(settings.stale_if_error_s),
   DATABASE_POOL_MAX: String(settings.database_pool),
   ORIGIN_CACHE_MIB: String(settings.origin_cache_mib),
+  SHORT_LINK_INDEX: settings.short_link_index,
+  SHORT_LINK_READS: settings.short_link_reads,
   // The default repeats a purge after ten seconds. No request takes that long here, and each trial would wait for it.
   PURGE_REPEAT_AFTER_S: '1'
 })

@@ -1,4 +1,6 @@
-import { GROUP_NAMES, newRedisPassword, sentinelName, startRedis, startRedisGroup } from '@stevec/harness/redis'
+import {
+  GROUP_NAMES, newRedisPassword, redisUrl, removeKeys, sentinelName, startRedis, startRedisGroup
+} from '@stevec/harness/redis'
 import { StackError } from './stack-error.js'
 
 /**
@@ -48,4 +50,17 @@ export async function startShared (state, { directory, outlive, started, next },
     ? await startRedis({ port: ports[0], ...common })
     : await startRedisGroup({ ports, sentinels: SENTINELS, ...common })
   state.redis_url = url
+  state.redis_master_url = redisUrl({ port: ports[0], password })
+}
+
+/** As wiki-app/src/short-links/levels.js names them. */
+const SHORT_LINK_KEYS = 'stevec:short-link:*'
+
+/**
+ * Empties what Redis keeps of short links, so that each trial begins with a cold copy.
+ * @param {Pick<import('./state.js').StackState, 'redis_master_url'>} state
+ * @throws {Error} when Redis does not answer, or another server has become the master
+ */
+export async function forgetShortLinks ({ redis_master_url: url }) {
+  if (url != null) await removeKeys(url, SHORT_LINK_KEYS)
 }
