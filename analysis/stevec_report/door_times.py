@@ -60,7 +60,8 @@ def door_sum(database: duckdb.DuckDBPyConnection, record: TrialRecord, folder: P
     row = database.execute(
         f"SELECT {_time_sum('1000 * duration_s')} FROM read_json(?, format = 'newline_delimited', "
         "compression = 'gzip', columns = {'uri': 'VARCHAR', 'status': 'INTEGER', 'duration_s': 'DOUBLE'}) "
-        "WHERE status BETWEEN 200 AND 399 AND uri LIKE '/wiki/page-%'",
+        "WHERE status BETWEEN 200 AND 399 AND (uri LIKE '/wiki/page-%' "
+        "OR uri LIKE '/s/%' OR uri LIKE '/api/v1/short-links/%')",
         [str(folder / f"{name}.log.gz")],
     ).fetchall()[0]
     return TimeSum(*map(int, row))

@@ -27,7 +27,17 @@ from stevec_report.analysis import Analysis, analyse
 from stevec_report.blocks import Block, Figure, Section, Table, Words
 from stevec_report.claims import Claim
 from stevec_report.concerns import Concern
-from stevec_report.experiments import common, door_times, drift, errors, machine_use, origin_load, overload, trials
+from stevec_report.experiments import (
+    common,
+    door_times,
+    drift,
+    errors,
+    machine_use,
+    origin_load,
+    overload,
+    statuses,
+    trials,
+)
 from stevec_report.key_numbers import KeyNumber
 from stevec_report.law import LawCheck
 from stevec_report.outcomes import MeasuredOutcome, Outcome
@@ -216,7 +226,11 @@ def list_sections(analysis: Analysis, predicted: Table | None = None, expected: 
                 *cloudflare_count.blocks(analysis),
             ],
         ),
-        Section("drift", "Drift and failures", [*drift.blocks(analysis), *errors.blocks(analysis)]),
+        Section(
+            "drift",
+            "Drift and failures",
+            [*drift.blocks(analysis), *errors.blocks(analysis), *statuses.blocks(analysis)],
+        ),
         Section("trials", "Trials", [trials.table(analysis)]),
     ]
     return [section for section in sections if section.blocks]

@@ -29,6 +29,7 @@ from stevec_report.sample_table import (
     HEADER_MAX_BYTES,
     IS_ANSWERED,
     IS_READ,
+    IS_RIGHT,
     IS_SERVED,
     RESPONSE_MS,
     columns_of,
@@ -180,8 +181,9 @@ def _to_parquet(samples: Samples, source: Path, target: Path, table: str, rows_l
     quoted = str(target).replace("'", "''")
     try:
         samples.database.execute(
-            f"COPY (SELECT * REPLACE (coalesce(cache_status, '') AS cache_status), {IS_ANSWERED} AS answered, "
-            f"{IS_SERVED} AS served, {IS_READ} AS is_read, {RESPONSE_MS} AS response_ms "
+            f"COPY (SELECT * REPLACE (coalesce(cache_status, '') AS cache_status), "
+            f"{IS_ANSWERED} AND {IS_RIGHT} AS answered, {IS_SERVED} AS served, {IS_READ} AS is_read, "
+            f"{RESPONSE_MS} AS response_ms "
             f"FROM ({table})) "
             f"TO '{quoted}' (FORMAT parquet, COMPRESSION lz4)",
             [literal_path(source)],

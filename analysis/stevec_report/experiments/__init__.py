@@ -26,6 +26,7 @@ from stevec_report.experiments import (
     policy,
     read_hot,
     read_sparse,
+    short_links,
     wikipedia_like,
     write_vs_read,
 )
@@ -47,6 +48,7 @@ _MODULES = {
     "caches": caches,
     "origins": origins,
     "hosts": hosts,
+    "short-links": short_links,
 }
 
 
