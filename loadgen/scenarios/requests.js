@@ -6,11 +6,9 @@ import { SharedArray } from 'k6/data'
 import { Trend } from 'k6/metrics'
 import { arrivalTimesOf, BEGIN_MS } from './arrivals.js'
 import { cacheStatusOf } from './cache-status.js'
-import { editText, largestOf, pageText, sizeOf } from './content.js'
-import { newPageName, pageName, requestAt } from './plan.js'
-import {
-  isRightAnswer, linkedPage, linkId, linkPath, newLinkedPage, newLinkId, pagesOfLinks, WRONG_ANSWER
-} from './short-links.js'
+import { createMessages, needsText, textOf } from './messages.js'
+import { requestAt } from './plan.js'
+import { isRightAnswer, WRONG_ANSWER } from './short-links.js'
 
 /** @type {import('../src/lab/generator.js').GeneratorSettings} */
 const settings = JSON.parse(__ENV.STEVEC_GENERATOR)
@@ -101,18 +99,13 @@ export const options = {
   systemTags: ['status', 'method', 'name']
 }
 
-const largestEdit = settings.edit_size_chars ?? largestOf(settings.page_size_chars)
 /** Shared by all VUs. */
+const shared = (/** @type {string} */ name, /** @type {() => string[]} */ make) => new SharedArray(name, make)
 const paths = settings.paths_file === undefined
   ? null
-  : new SharedArray('paths', () => JSON.parse(open(/** @type {string} */ (settings.paths_file))))
-const picture = settings.picture_markdown ?? ''
-const isOfLinks = settings.resource === 'short-link'
-
-/** Shared by all VUs. */
-const base = plan.edit_ratio > 0 && !isOfLinks
-  ? new SharedArray('text', () => [pageText(plan.seed, 0, largestEdit)])[0]
-  : ''
+  : shared('paths', () => JSON.parse(open(/** @type {string} */ (settings.paths_file))))
+const base = needsText(settings) ? shared('text', () => [textOf(settings)])[0] : ''
+const { readOf, editOf } = createMessages(settings, { paths, base })
 
 /** One sample per request, with facts of the response that k6's own metrics cannot carry. */
 const sample = new Trend('stevec_request', true)
@@ -194,7 +187,7 @@ function oneIteration ({ testBeganAtUs, beginMs }) {
   const { page, edit } = requestAt(plan, index)
   const creates = edit && settings.edit === 'create-get'
   const editing = edit ? editOf(index, page) : null
-  const reading = creates ? { ...readOf(page), path: `/wiki/${newPageName(settings.mark, index)}` } : readOf(page)
+  const reading = creates && editing !== null ? { ...readOf(page), path: editing.path } : readOf(page)
   const reads = !edit || settings.edit === 'get-post'
   waitForGroup()
   const dueMs = settings.model === 'open' ? beginMs + plannedMs(index) : null
@@ -211,39 +204,6 @@ function oneIteration ({ testBeganAtUs, beginMs }) {
   if (editing !== null) send(editing, index, reads && dueMs !== null ? atUs(clockMs()) : plannedAtUs)
   if (creates) send(reading, index, null)
   if (settings.pause_s > 0) sleep(settings.pause_s)
-}
-
-/**
- * @typedef {object} Request
- * @property {'GET' | 'POST' | 'PUT'} method
- * @property {string} path
- * @property {string | null} body
- * @property {string} [type]  of the body
- * @property {string} [linksTo]  the page of a short link
- */
-
-/** @param {number} page  or short link @returns {Request} */
-function readOf (page) {
-  const request = { method: /** @type {const} */ ('GET'), body: null }
-  if (isOfLinks) return { ...request, path: linkPath('GET', linkId(page)), linksTo: linkedPage(page) }
-  return { ...request, path: paths === null ? `/wiki/${pageName(page)}` : paths[page] }
-}
-
-/** @param {number} index @param {number} page  or short link @returns {Request} */
-function editOf (index, page) {
-  if (isOfLinks) {
-    const linksTo = newLinkedPage(settings.mark, index % pagesOfLinks(plan.requests))
-    const path = linkPath('PUT', newLinkId(settings.mark, index))
-    return { method: 'PUT', path, body: JSON.stringify({ page: linksTo }), type: 'application/json', linksTo }
-  }
-  const path = settings.edit === 'create-get' ? `/wiki/${newPageName(settings.mark, index)}` : readOf(page).path
-  return { method: 'POST', path, body: bodyOf(index, page), type: 'text/markdown' }
-}
-
-/** @param {number} index @param {number} page */
-function bodyOf (index, page) {
-  const sizeChars = settings.edit_size_chars ?? sizeOf(plan.seed, page, settings.page_size_chars)
-  return editText(base, `${settings.mark}x${index}${picture === '' ? '' : `\n\n${picture}\n\n`}`, sizeChars)
 }
 
 /**
@@ -277,7 +237,7 @@ export function waitUntilTold () {
 }
 
 /**
- * @param {Request} request
+ * @param {import('./messages.js').Request} request
  * @param {number} index
  * @param {number | null} plannedAtUs  null: not planned
  */
