@@ -21,7 +21,7 @@ export function request (url, { method = 'GET', headers = {}, body, timeoutMs = 
       port: port || undefined,
       path: pathname + search,
       method,
-      headers: { ...headers, host },
+      headers: { host, ...headers },
       agent: false,
       signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout])
     }, (response) => {

@@ -1,10 +1,9 @@
 -- The id of a request, as in CF-Ray: 16 hexadecimal digits and a place. A counter: a random id for each request costs
 -- as much as the rest of a response from the cache.
 local bit = require("bit")
+local settings = require("settings")
 
 local _M = {}
-
-local PLACE = "-LJU"
 
 local start, count = nil, 0
 
@@ -14,7 +13,7 @@ local function next_ray()
     start = bit.tohex(math.random(0, 0x7fffffff))
   end
   count = count + 1
-  return start .. bit.tohex(count) .. PLACE
+  return start .. bit.tohex(count) .. "-" .. settings.place
 end
 
 --- Returns the id of this request; creates it on first use.

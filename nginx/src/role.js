@@ -82,6 +82,7 @@ const NO_FILES = Object.freeze({ certificate: 'certificate.pem', key: 'key.pem' 
  *   default: only outside the stack, in the profile cloudflare
  * @property {boolean} [collapse]  simultaneous misses of one address make one fetch; default true
  * @property {'free'} [plan]
+ * @property {string} [place]  three capital letters, which end its CF-Ray; default LJU
  * @property {string} [cacheDirectory]
  * @property {number} [maxSizeBytes]
  * @property {Tls} [tls]  at the port for clients; default: plain HTTP
@@ -269,6 +270,7 @@ function edgeView (role, directory) {
     defaultTtls: role.defaultTtls ?? (lone && profile !== 'rfc9111'),
     collapse: role.collapse ?? true,
     plan: role.plan ?? '',
+    place: role.place ?? 'LJU',
     // Cloudflare's limit. The wiki itself refuses what is too long, with a reason.
     bodyMax: '100m',
     cacheDirectory: cacheDirectoryOf(role, directory),
@@ -286,7 +288,7 @@ function hashOf (role, modulesDirectory) {
     key,
     /Port$|^port$/.test(key)
       ? 0
-      : key === 'controlToken' ? '' : key === 'tls' && value ? { ...value, ...NO_FILES } : value
+      : ['controlToken', 'place'].includes(key) ? '' : key === 'tls' && value ? { ...value, ...NO_FILES } : value
   ]))
   const hash = createHash('sha256').update(
     render(/** @type {any} */ (neutral), { directory: '.', modulesDirectory }).replaceAll(SOURCES, '')

@@ -63,11 +63,15 @@ function printListening (address) {
 }
 
 /** @param {Config} config */
-async function purgeOf ({ PURGE_ZONE: zoneId, PURGE_URL: apiUrl, PURGE_TOKEN: token, PUBLIC_URL: publicUrl }) {
+async function purgeOf ({ PURGE_ZONE: zoneId, PURGE_URL: apiUrls, PURGE_TOKEN: token, PUBLIC_URL: publicUrl }) {
   if (zoneId === undefined || token === undefined || publicUrl === undefined) return undefined
   // The SDK is large.
   const { createPurgeOf } = await import('@stevec/cdn/wiki')
-  return createPurgeOf({ zoneId, apiUrl, token, publicUrl })
+  const [first, ...others] = apiUrls?.split(',') ?? [undefined]
+  const purge = (/** @type {string | undefined} */ apiUrl) => createPurgeOf({ zoneId, apiUrl, token, publicUrl })
+  if (first === undefined || others.length === 0) return purge(first)
+  return Object.fromEntries(await Promise.all([first, ...others].map(async (apiUrl) =>
+    [apiUrl, await purge(apiUrl)])))
 }
 
 /** One line for what the operator can fix, the stack for a bug. @param {any} error */

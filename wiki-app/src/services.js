@@ -7,6 +7,7 @@ import { cachePolicy } from './caching/cache-policy.js'
 import { tagsFor, urlsFor } from './caching/invalidation.js'
 import { createOriginCache } from './caching/origin-cache.js'
 import { createPurgeQueue } from './caching/purge-queue.js'
+import { createPurgeQueues } from './caching/purge-queues.js'
 import { createDatabase } from './database/database.js'
 import { defineFileModels } from './files/model.js'
 import { createFileStore } from './files/store.js'
@@ -42,7 +43,8 @@ const IMPORTS_MAX = 2
 /**
  * Connects and starts nothing: see lifecycle.js.
  * @typedef {{makeRenderer?: typeof createRenderer, makeOldRevisions?: typeof createOldRevisions}} Replacements
- * @typedef {{purge?: Purge, timing?: Partial<Timing>, createMetrics?: typeof createMetrics}} Parts
+ * `purge`: by API where there are several.
+ * @typedef {{purge?: Purge | Record<string, Purge>, timing?: Partial<Timing>, createMetrics?: typeof createMetrics}} Parts
  * @param {Config} config @param {Log} log @param {Parts & Replacements} parts
  */
 export function createServices (config, log, parts) {
@@ -109,13 +111,19 @@ const policyOf = (config) => cachePolicy(config.CACHE_POLICY, {
  * @param {Config} config @param {Log} log
  * @param {Pick<Parts, 'purge' | 'timing'> & {policy: CachePolicy, connection: Connection}} parts
  */
-const purgesOf = (config, log, { purge, timing, policy, connection }) => purge && createPurgeQueue({
-  connection,
-  purge,
-  staleOf: policy.purgedBy === 'tags' ? tagsFor : (commit) => urlsFor(commit, config.HOME_PAGE),
-  log,
-  timing: { repeatAfterMs: config.PURGE_REPEAT_AFTER_S * 1000, ...timing }
-})
+function purgesOf (config, log, { purge, timing, policy, connection }) {
+  if (purge === undefined) return undefined
+  /** @type {Omit<Parameters<typeof createPurgeQueue>[0], 'purge'>} */
+  const parts = {
+    connection,
+    staleOf: policy.purgedBy === 'tags' ? tagsFor : (commit) => urlsFor(commit, config.HOME_PAGE),
+    log,
+    timing: { repeatAfterMs: config.PURGE_REPEAT_AFTER_S * 1000, ...timing }
+  }
+  return typeof purge === 'function'
+    ? createPurgeQueue({ ...parts, purge })
+    : createPurgeQueues({ ...parts, purges: purge })
+}
 
 /**
  * @param {Config} config @param {Log} log @param {Models} models @param {Connection} connection

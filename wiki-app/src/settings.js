@@ -8,6 +8,7 @@ import { parseRedisUrl } from './shared/address.js'
 
 const MIB = 1_048_576
 const YEAR_S = 31_536_000
+const APIS_MAX = 8
 const LOG_LEVELS = /** @type {const} */ (['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
 
 /**
@@ -162,11 +163,12 @@ export const SETTINGS = {
     allowed: 'the path of a file with the token for it, which its owner alone may read',
     does: 'a file of mode 600 with its token, instead'
   })),
-  PURGE_URL: optional(text(isApiUrl, {
-    allowed: 'the address of a purge API in the form of Cloudflare\'s, https, or http on this machine; ' +
-      'not set: Cloudflare\'s own',
+  PURGE_URL: optional(text(areApiUrls, {
+    allowed: 'the address of a purge API in the form of Cloudflare\'s, https, or http on this machine, or up to ' +
+      `${APIS_MAX} different ones with commas between; not set: Cloudflare's own`,
     shown: 'Cloudflare\'s',
-    does: 'another purge API of that form, such as the emulated edge\'s',
+    does: 'another purge API of that form, such as the emulated edge\'s; several with commas between, all with this ' +
+      'zone and token: each edit purges all, and none waits for another',
     secret: true
   })),
   PURGE_REPEAT_AFTER_S: integer(1, 3600, {
@@ -260,10 +262,11 @@ function isMongodbUri (uri) {
   }
 }
 
-/** @param {string} given */
-function isApiUrl (given) {
+/** @param {string} given  with commas between */
+function areApiUrls (given) {
   try {
-    return Boolean(parseApiUrl(given))
+    const apis = given.split(',').map((url) => parseApiUrl(url))
+    return apis.length <= APIS_MAX && new Set(apis).size === apis.length
   } catch {
     return false
   }

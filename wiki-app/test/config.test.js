@@ -140,7 +140,11 @@ test('purging requires PUBLIC_URL and an API token, whose file only its owner ma
       { ...zone, PURGE_TOKEN: 'token-in-the-environment', PURGE_URL: 'https://me:hunter2@host' },
       /^PURGE_URL=\(not shown/
     ],
-    [{ ...zone, PURGE_TOKEN: 'token-in-the-environment', PURGE_URL: 'http://cdn.example' }, /^PURGE_URL=\(not shown/]
+    [{ ...zone, PURGE_TOKEN: 'token-in-the-environment', PURGE_URL: 'http://cdn.example' }, /^PURGE_URL=\(not shown/],
+    [
+      { ...zone, PURGE_TOKEN: 'token-in-the-environment', PURGE_URL: 'https://one.example,https://one.example/' },
+      /^PURGE_URL=\(not shown.*different ones/
+    ]
   ])) {
     assert.throws(() => readConfig(settings), (error) => {
       assert.ok(error instanceof ConfigError)

@@ -5,7 +5,9 @@ import mongoose from 'mongoose'
 import { startFake, TOKEN } from '@stevec/cdn/test/fake/cloudflare'
 import { startMongod } from '@stevec/harness/mongod'
 import { waitUntil } from '@stevec/harness/processes'
+import { purgeKeysOf } from '../src/caching/invalidation.js'
 import { createPurgeQueue } from '../src/caching/purge-queue.js'
+import { createPurgeQueues } from '../src/caching/purge-queues.js'
 
 /** @typedef {import('../src/caching/invalidation.js').Stale} Stale */
 /** @typedef {import('../src/caching/purge-queue.js').Timing} Timing */
@@ -257,4 +259,58 @@ test('each database outage is logged once with its cause, and purges continue af
     assert.match(complaints()[outage - 1].message, /closed|connect/i)
     await connection.openUri(uri)
   }
+})
+
+test('one of several caches is away: the others are purged at once, and it gets its purges when it is back', async (t) => {
+  const uri = freshUri()
+  const [far, near] = ['https://far.example', 'https://near.example']
+  /** @type {Record<string, string[]>} */
+  const told = { [far]: [], [near]: [] }
+  let isAway = true
+  const purgeOf = (/** @type {string} */ api) => async (/** @type {Stale} */ stale) => {
+    if (api === far && isAway) throw rejection('no route to the caches', { retryAfterMs: 2_000 })
+    assert.ok(!stale.everything)
+    told[api].push(...stale.urls)
+  }
+  const entries = await entriesOf(t, uri)
+  await entries.insertMany([dueEntry('/of-one-cache'), { ...dueEntry('/of-a-former-cache'), api: 'https://gone.example' }])
+  const connection = await connect(t, uri)
+  /** @type {string[]} */
+  const lines = []
+  const log = /** @type {any} */ ({ warn: (/** @type {string} */ line) => lines.push(line) })
+  const queue = createPurgeQueues({
+    connection,
+    log,
+    purges: { [far]: purgeOf(far), [near]: purgeOf(near) },
+    staleOf: (/** @type {any} */ { name }) => /** @type {Stale} */ ({ everything: false, ...purgeKeysOf([name]) }),
+    timing: QUICK
+  })
+  await queue.open()
+  t.after(queue.close)
+  const edit = async (/** @type {string} */ name) => {
+    await connection.transaction((session) => queue.add(/** @type {any[]} */ ([{ name }]), session))
+    queue.added()
+  }
+  await edit('a')
+  assert.ok(await waitUntil(() => lines.some((line) => /no route to the caches/.test(line)), WAIT_MAX_MS))
+  for (const name of ['b', 'c']) {
+    await edit(name)
+    await queue.waitUntilPurged([name])
+    assert.ok(told[near].includes(`/wiki/${name}`), 'an author waits for the caches that respond')
+    assert.equal(await queue.isPurged([name]), false)
+  }
+  assert.deepEqual(told[far], [])
+  assert.equal(queue.state().failing, true)
+
+  isAway = false
+  assert.ok(await waitUntil(async () => await entries.countDocuments() === 0, WAIT_MAX_MS))
+  assert.equal(await queue.isPurged(['a', 'b', 'c']), true)
+  assert.equal(queue.state().failing, false)
+  for (const name of ['a', 'b', 'c']) {
+    for (const api of [far, near]) {
+      assert.equal(told[api].filter((url) => url === `/wiki/${name}`).length, 2, `${name} at ${api}`)
+    }
+  }
+  assert.deepEqual(['/of-one-cache', '/of-a-former-cache'].map((url) => told[far].filter((one) => one === url).length), [2, 2])
+  assert.ok(!told[near].some((url) => url.startsWith('/of-')))
 })

@@ -10,6 +10,7 @@ import { purgeKeysOf } from './invalidation.js'
  * @property {boolean} again  purged once already
  * @property {Date} due_at  while an entry is claimed: the end of the claim
  * @property {mongoose.Types.ObjectId | null} [claim]  the queue that purges it now
+ * @property {string} [api]  of which caches; absent where the wiki purges by one API
  */
 const schema = new mongoose.Schema({
   everything: Boolean,
@@ -17,17 +18,22 @@ const schema = new mongoose.Schema({
   tags: [String],
   again: Boolean,
   due_at: Date,
-  claim: mongoose.Schema.Types.ObjectId
+  claim: mongoose.Schema.Types.ObjectId,
+  api: String
 }, { collection: 'purges', versionKey: false, strict: 'throw', strictQuery: 'throw' })
 schema.index({ due_at: 1 })
 
 /**
  * The entries of a dead process are due again when its claim ends.
- * @param {mongoose.Connection} connection @param {{leaseMs: number, repeatAfterMs: number}} timing
+ * @param {mongoose.Connection} connection
+ * @param {{leaseMs: number, repeatAfterMs: number, target?: import('./purge-queues.js').Target}} options
  */
-export function createPurgeEntries (connection, { leaseMs, repeatAfterMs }) {
+export function createPurgeEntries (connection, { leaseMs, repeatAfterMs, target }) {
   const Entries = /** @type {mongoose.Model<Entry>} */ (/** @type {unknown} */ (connection.model('Purge', schema)))
   const claim = new mongoose.Types.ObjectId()
+  const api = target && { api: target.api }
+  /** Also entries of no queue: an earlier wiki with other settings wrote them. */
+  const own = () => target === undefined ? {} : target.others === null ? api : { api: mongoose.trusted({ $nin: target.others }) }
 
   const inMs = (/** @type {number} */ ms) => new Date(Date.now() + ms)
   /** @param {Pick<Entry, '_id'>[]} entries */
@@ -41,14 +47,14 @@ export function createPurgeEntries (connection, { leaseMs, repeatAfterMs }) {
   return {
     /** @param {import('./invalidation.js').Stale[]} stales @param {mongoose.ClientSession} session */
     async add (stales, session) {
-      const entries = stales.map((stale) => ({ urls: [], tags: [], ...stale, again: false, due_at: new Date() }))
+      const entries = stales.map((stale) => ({ urls: [], tags: [], ...stale, ...api, again: false, due_at: new Date() }))
       await Entries.insertMany(entries, { session, lean: true })
     },
 
     /** @param {number} max @returns {Promise<Entry[]>} */
     async claim (max) {
       /** @type {Pick<Entry, '_id'>[]} */
-      const found = await Entries.find(due(), { _id: 1 }).sort({ due_at: 1 }).limit(max).lean().exec()
+      const found = await Entries.find({ $and: [own(), due()] }, { _id: 1 }).sort({ due_at: 1 }).limit(max).lean().exec()
       if (found.length === 0) return []
       // An update takes no limit. What another queue has claimed meanwhile is no longer due.
       await Entries.updateMany({ $and: [withIds(found), due()] }, { claim, due_at: inMs(leaseMs) }).exec()
@@ -68,7 +74,7 @@ export function createPurgeEntries (connection, { leaseMs, repeatAfterMs }) {
     async isPurged (names) {
       const { urls, tags } = purgeKeysOf(names)
       const keys = [{ urls: mongoose.trusted({ $in: urls }) }, { tags: mongoose.trusted({ $in: tags }) }]
-      return await Entries.exists({ again: false, $or: [{ everything: true }, ...keys] }).exec() === null
+      return await Entries.exists({ again: false, ...own(), $or: [{ everything: true }, ...keys] }).exec() === null
     },
 
     /** @param {Entry[]} entries @param {number} ms */
@@ -84,7 +90,7 @@ export function createPurgeEntries (connection, { leaseMs, repeatAfterMs }) {
     async replaceByEverything (entries, ms) {
       // First: a crash in between leaves one entry too many.
       const { _id } = await Entries.findOneAndUpdate(
-        { everything: true, again: false, claim: null },
+        { everything: true, again: false, claim: null, ...api },
         { $setOnInsert: { urls: [], tags: [], due_at: inMs(Math.min(ms, leaseMs)) } },
         { upsert: true, returnDocument: 'after', lean: true, setDefaultsOnInsert: false }
       ).exec()
@@ -96,7 +102,10 @@ export function createPurgeEntries (connection, { leaseMs, repeatAfterMs }) {
      * @returns {Promise<Pick<Entry, '_id'>[]>} all entries when there are more, else none
      */
     async allIfMoreThan (max) {
-      return await Entries.estimatedDocumentCount().exec() > max ? Entries.find({}, { _id: 1 }).lean().exec() : []
+      const count = target === undefined
+        ? await Entries.estimatedDocumentCount().exec()
+        : await Entries.countDocuments(own(), { limit: max + 1 }).exec()
+      return count > max ? Entries.find(own(), { _id: 1 }).lean().exec() : []
     }
   }
 }

@@ -37,12 +37,14 @@ const CONFIRMATION_CHECK_MS = 200
 /**
  * An edit's transaction writes its entry: a crash loses no purge, and no edit waits for a cache.
  * @typedef {{connection: Connection, purge: Purge, staleOf: (commit: Commit) => Stale}} Parts
- * @param {Parts & {log: Pick<import('fastify').FastifyBaseLogger, 'warn' | 'error'>, timing?: Partial<Timing>}} parts
+ * @typedef {Pick<import('fastify').FastifyBaseLogger, 'warn' | 'error'>} Log
+ * @param {Parts & {log: Log, timing?: Partial<Timing>, target?: import('./purge-queues.js').Target}} parts  target: only
+ *   these caches' entries; default: all
  */
-export function createPurgeQueue ({ connection, purge, staleOf, log, timing = {} }) {
+export function createPurgeQueue ({ connection, purge, staleOf, log, timing = {}, target }) {
   const times = { ...TIMING, ...timing }
   const { gatherMs, repeatAfterMs, retryMs, confirmMs, checkMs, leaseMs } = times
-  const store = createPurgeEntries(connection, { leaseMs, repeatAfterMs })
+  const store = createPurgeEntries(connection, { leaseMs, repeatAfterMs, target })
   const closing = new AbortController()
   let unreadable = false
   /** @type {Promise<void>} */

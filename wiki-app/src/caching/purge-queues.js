@@ -1,0 +1,50 @@
+import { createPurgeQueue } from './purge-queue.js'
+
+/** @import {Purge} from './purge-batch.js' */
+/** @import {PurgeQueue} from './purge-queue.js' */
+
+/**
+ * The caches of one queue among several. `others`: whose entries this queue leaves alone; null: it takes its own only.
+ * @typedef {{api: string, others: string[] | null}} Target
+ */
+
+/**
+ * Several caches that are purged apart: each edit has an entry for each, so those that respond do not wait for one that
+ * does not. The first queue also takes entries for caches that the settings no longer name.
+ * @param {Omit<Parameters<typeof createPurgeQueue>[0], 'purge' | 'target'> & {purges: Record<string, Purge>}} parts
+ *   purges: by API
+ * @returns {PurgeQueue}
+ */
+export function createPurgeQueues ({ purges, ...parts }) {
+  const queues = Object.entries(purges).map(([api, purge], index, all) => {
+    const others = index === 0 ? all.slice(1).map(([other]) => other) : null
+    return createPurgeQueue({ ...parts, purge, target: { api, others } })
+  })
+  return {
+    async add (commits, session) { for (const queue of queues) await queue.add(commits, session) },
+    async addUrls (urls, session) { for (const queue of queues) await queue.addUrls(urls, session) },
+    added () { for (const queue of queues) queue.added() },
+    isPurged: async (names) => (await Promise.all(queues.map((queue) => queue.isPurged(names)))).every(Boolean),
+    state: () => together(queues.map((queue) => queue.state())),
+    async waitUntilPurged (names) { await Promise.all(queues.map((queue) => queue.waitUntilPurged(names))) },
+    async open () { for (const queue of queues) await queue.open() },
+    async close () { await Promise.all(queues.map((queue) => queue.close())) }
+  }
+}
+
+/**
+ * @param {ReturnType<PurgeQueue['state']>[]} states
+ * @returns {ReturnType<PurgeQueue['state']>} `failing`: whether any is, since the first of them is
+ */
+function together (states) {
+  const failing = states.filter((state) => state.failing)
+  const times = (failing.length > 0 ? failing : states).map(({ since }) => since.getTime())
+  const purged = states.flatMap(({ purgedAt }) => purgedAt?.getTime() ?? [])
+  const lagsS = states.flatMap(({ lagS }) => lagS ?? [])
+  return {
+    failing: failing.length > 0,
+    since: new Date(failing.length > 0 ? Math.min(...times) : Math.max(...times)),
+    purgedAt: purged.length === 0 ? null : new Date(Math.max(...purged)),
+    lagS: lagsS.length === 0 ? null : Math.max(...lagsS)
+  }
+}
