@@ -1,7 +1,7 @@
 # stevec's one task runner. `make` alone lists the targets.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up down test test-slow verify verify-analysis torture test-containers test-cloudflare release \
-  image image-lock test-image bench flame bench-idle bench-cost bench-dearest bench-peers bench-edge fuzz-edge \
+.PHONY: help setup demo up down test test-slow verify verify-analysis torture torture-cluster test-containers test-cloudflare \
+  release image image-lock test-image bench flame bench-idle bench-cost bench-dearest bench-peers bench-edge fuzz-edge \
   bench-report figures gallery lock
 
 # The tests' Node, one of those in .ci/node; empty: the one on PATH.
@@ -40,6 +40,9 @@ verify: setup ## the lab measures what is known, to see that it can be trusted
 
 verify-analysis: setup ## simulated runs whose truth is known: how often do verdicts, comparisons and intervals err?
 	@PYTHONPATH=analysis .venv/bin/python -m stevec_simulate $(if $(SIMULATIONS),--simulations $(SIMULATIONS))
+
+torture-cluster: setup ## kill, hold up and cut off the parts of a cluster under editing: is any acknowledged edit lost?
+	@node loadgen/src/torture/main.js $(if $(FAULTS),--faults $(FAULTS)) $(if $(SEED),--seed $(SEED))
 
 torture: setup ## kill -9 of the wiki, of mongod and of both under editing: is any acknowledged edit lost?
 	@node wiki-app/torture/main.js

@@ -28,6 +28,15 @@ export function tryLock (file) {
 }
 
 /**
+ * @param {string} file
+ * @returns {number | null} pid of the living process that holds the lock; null: none does
+ */
+export function lockHolder (file) {
+  const holder = readHolder(file)
+  return holder !== null && isAlive(holder) ? holder.pid : null
+}
+
+/**
  * Removes the lock of a dead process. Checks the renamed file again: if another process took the lock meanwhile, puts
  * it back.
  * @param {string} file

@@ -58,26 +58,34 @@ export async function startMongod (
  * @param {boolean} [options.outlive]
  * @param {string[]} [options.cgroups]
  * @param {NodeJS.ProcessEnv} [options.env]
+ * @param {string} [options.host]  address to listen on; default 127.0.0.1
+ * @param {string} [options.namespace]  see startProcess
  */
-export async function startNode ({ name, port, home, cacheGib, outlive, cgroups, env }) {
+export async function startNode ({
+  name, port, home, cacheGib, outlive, cgroups, env, host = '127.0.0.1', namespace
+}) {
   const logFile = path.join(home, 'mongod.log')
   mkdirSync(path.join(home, 'data'), { recursive: true })
   const process = await startProcess({
     name,
     command: requireTool('mongod').path,
     args: [
-      '--dbpath', path.join(home, 'data'), '--port', String(port), '--bind_ip', '127.0.0.1', '--nounixsocket',
+      '--dbpath', path.join(home, 'data'), '--port', String(port), '--bind_ip', host, '--nounixsocket',
       '--replSet', REPLICA_SET, '--oplogSize', '128', '--wiredTigerCacheSizeGB', String(cacheGib), '--quiet',
       '--setParameter', 'diagnosticDataCollectionEnabled=false',
       // Default 60: after a killed wiki, its open transactions would block edits of their pages for that long.
       '--setParameter', 'transactionLifetimeLimitSeconds=10',
+      // Default 5: a secondary whose primary is cut off would wait so long before it copies from the new one, and edits
+      // wait for that copy.
+      '--setParameter', 'oplogNetworkTimeoutBufferSeconds=1',
       // Waiting for an election before the shutdown would only cost a second.
       '--setParameter', 'shutdownTimeoutMillisForSignaledShutdown=100'
     ],
     logFile,
     outlive,
     cgroups,
-    env
+    env,
+    namespace
   })
   return { process, logFile }
 }

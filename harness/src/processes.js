@@ -40,6 +40,17 @@ export function isAlive (identity) {
 }
 
 /**
+ * How a process was started, for another one like it. May hold secrets.
+ * @typedef {object} Recipe
+ * @property {string} command
+ * @property {string[]} args
+ * @property {string} logFile
+ * @property {string[]} cgroups
+ * @property {NodeJS.ProcessEnv | null} env  null: that of the process that started it
+ * @property {string | null} namespace
+ */
+
+/**
  * Joins the group of each cgroup.procs file before `--`, then executes the command after it. So everything that the
  * command allocates and starts is in the groups.
  */
@@ -58,15 +69,17 @@ const ENTER_GROUPS = 'while [ "$1" != -- ]; do echo $$ > "$1" || exit 1; shift; 
  *   SIGTERM when this process dies, even by SIGKILL (prctl(2), PR_SET_PDEATHSIG)
  * @param {NodeJS.ProcessEnv} [options.env]
  * @param {string[]} [options.cgroups]  directories of the control groups to start it in
- * @returns {Promise<ProcessIdentity & {exited: Promise<number | null>}>}  `exited` resolves with the exit code, null
- *   for a signal, once nothing of its group is left
+ * @param {string} [options.namespace]  file of the network namespace to start it in, as for nsenter(1)
+ * @returns {Promise<ProcessIdentity & {exited: Promise<number | null>, recipe: Recipe}>}  `exited` resolves with the
+ *   exit code, null for a signal, once nothing of its group is left
  * @throws {Error} when the command cannot be started
  */
 export async function startProcess (
-  { name, command, args, logFile, outlive = false, env = process.env, cgroups = [] }
+  { name, command, args, logFile, outlive = false, env = process.env, cgroups = [], namespace }
 ) {
   const log = openSync(logFile, 'a', 0o600)
-  const bound = outlive ? [command, ...args] : ['setpriv', '--pdeathsig', 'TERM', '--', command, ...args]
+  const entered = namespace === undefined ? [] : ['nsenter', `--net=${namespace}`, '--']
+  const bound = [...entered, ...outlive ? [] : ['setpriv', '--pdeathsig', 'TERM', '--'], command, ...args]
   const [file, ...argv] = cgroups.length === 0
     ? bound
     : ['sh', '-c', ENTER_GROUPS, 'sh', ...cgroups.map((directory) => `${directory}/cgroup.procs`), '--', ...bound]
@@ -81,7 +94,9 @@ export async function startProcess (
   })
   if (outlive) child.unref()
   const pid = /** @type {number} */ (child.pid)
-  return { name, pid, start_ticks: startTicks(pid) ?? -1, exited }
+  const own = env === process.env ? null : env
+  const recipe = { command, args, logFile, cgroups, env: own, namespace: namespace ?? null }
+  return { name, pid, start_ticks: startTicks(pid) ?? -1, exited, recipe }
 }
 
 /**
@@ -136,6 +151,17 @@ function membersOf (leader) {
 async function killRest (pid) {
   if (!send(-pid, 'SIGKILL')) return
   await waitUntil(() => membersOf({ pid, start_ticks: -1 }).length === 0, KILLED_TIMEOUT_MS)
+}
+
+/**
+ * Kills what a process that ended by itself has left of its group, such as workers that still listen. Does nothing
+ * while it lives, or when its pid is another process's by now.
+ * @param {ProcessIdentity} identity
+ */
+export async function killRemains (identity) {
+  if (isAlive(identity) || membersOf(identity).length === 0) return
+  send(-identity.pid, 'SIGKILL')
+  await waitUntil(() => membersOf(identity).length === 0, KILLED_TIMEOUT_MS)
 }
 
 /**

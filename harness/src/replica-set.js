@@ -33,16 +33,19 @@ export const nodeName = (index) => index === 0 ? 'mongod' : `mongod ${index + 1}
  * @param {string[]} [options.cgroups]  see startProcess
  * @param {number} [options.cacheGib]  of each node's WiredTiger cache
  * @param {NodeJS.ProcessEnv} [options.env]  see startProcess
+ * @param {{host: string, namespace: string}[]} [options.machines]  of each node: its address, and its network namespace
+ *   (see startProcess); default: all on loopback
  * @param {(identity: ProcessIdentity) => void} [options.onStart]  called for each node as soon as it is started
- * @returns {Promise<{uri: string, ports: number[], processes: Node[],
- *   start: (index: number) => Promise<void>, primary: () => Promise<number>, stop: () => Promise<void>}>} `start`
- *   starts a node again that has ended; `primary` is the index of the present one, -1: none
+ * @returns {Promise<{uri: string, ports: number[], processes: Node[], start: (index: number) => Promise<void>,
+ *   primary: () => Promise<number>, isWhole: () => Promise<boolean>, stop: () => Promise<void>}>} `start` starts a node
+ *   again that has ended; `primary` is the index of the present one, -1: none; `isWhole`: a primary, and all follow it
  * @throws {Error} when no primary is elected in time, with the end of the first node's log
  */
 export async function startReplicaSet (
-  { ports, directory, outlive = false, cgroups, env, cacheGib = 0.25, onStart = () => {} } = {}
+  { ports, directory, outlive = false, cgroups, env, cacheGib = 0.25, machines = [], onStart = () => {} } = {}
 ) {
   const listen = ports ?? await freePorts(3)
+  const nodes = listen.map((port, index) => `${machines[index]?.host ?? '127.0.0.1'}:${port}`)
   const home = directory ?? mkdtempSync(path.join(tmpdir(), 'stevec-replica-set-'))
   /** @type {Node[]} */
   const processes = []
@@ -50,7 +53,8 @@ export async function startReplicaSet (
   async function start (index) {
     const name = nodeName(index)
     const folder = path.join(home, name.replaceAll(' ', '-'))
-    const node = await startNode({ name, port: listen[index], home: folder, outlive, cgroups, env, cacheGib })
+    const place = { port: listen[index], home: folder, ...machines[index] }
+    const node = await startNode({ name, ...place, outlive, cgroups, env, cacheGib })
     processes[index] = node.process
     onStart(node.process)
   }
@@ -61,13 +65,21 @@ export async function startReplicaSet (
   }
   try {
     for (const index of listen.keys()) await start(index)
-    await initiate(listen)
+    await initiate(nodes)
   } catch (error) {
     const tail = logTail(path.join(home, 'mongod/mongod.log'))
     await stop()
     throw new Error(`the replica set did not become ready: ${/** @type {Error} */ (error).message}\n${tail}`)
   }
-  return { uri: replicaSetUri(listen), ports: listen, processes, start, primary: () => findPrimary(listen), stop }
+  return {
+    uri: uriOf(nodes),
+    ports: listen,
+    processes,
+    start,
+    primary: async () => (await states(nodes)).findIndex((state) => state?.isWritablePrimary),
+    isWhole: () => isWhole(nodes),
+    stop
+  }
 }
 
 /**
@@ -75,16 +87,19 @@ export async function startReplicaSet (
  * @param {string} [database]
  */
 export const replicaSetUri = (ports, database = 'stevec') =>
-  `mongodb://${ports.map((port) => `127.0.0.1:${port}`).join()}/${database}?replicaSet=${REPLICA_SET}`
+  uriOf(ports.map((port) => `127.0.0.1:${port}`), database)
+
+/** @param {string[]} nodes  host:port of each */
+const uriOf = (nodes, database = 'stevec') => `mongodb://${nodes.join()}/${database}?replicaSet=${REPLICA_SET}`
 
 /**
  * @template T
- * @param {number} port
+ * @param {string} node  host:port
  * @param {(admin: import('mongodb').Db) => Promise<T>} act
  */
-async function withNode (port, act) {
+async function withNode (node, act) {
   const client = new MongoClient(
-    `mongodb://127.0.0.1:${port}/?directConnection=true`,
+    `mongodb://${node}/?directConnection=true`,
     { serverSelectionTimeoutMS: 5_000, connectTimeoutMS: 5_000, socketTimeoutMS: 10_000 }
   )
   try {
@@ -94,34 +109,33 @@ async function withNode (port, act) {
   }
 }
 
-/** @param {number[]} ports */
-async function initiate (ports) {
-  const answers = (/** @type {number} */ port) =>
-    withNode(port, (admin) => admin.command({ ping: 1 })).then(() => true, () => false)
-  const listening = (/** @type {number} */ port) => waitUntil(() => answers(port), READY_TIMEOUT_MS)
-  if (!(await Promise.all(ports.map(listening))).every(Boolean)) throw new Error('a node does not answer')
+/** @param {string[]} nodes */
+async function initiate (nodes) {
+  const answers = (/** @type {string} */ node) =>
+    withNode(node, (admin) => admin.command({ ping: 1 })).then(() => true, () => false)
+  const listening = (/** @type {string} */ node) => waitUntil(() => answers(node), READY_TIMEOUT_MS)
+  if (!(await Promise.all(nodes.map(listening))).every(Boolean)) throw new Error('a node does not answer')
   const config = {
     _id: REPLICA_SET,
-    members: ports.map((port, index) => ({ _id: index, host: `127.0.0.1:${port}` })),
+    members: nodes.map((host, index) => ({ _id: index, host })),
     settings: { electionTimeoutMillis: ELECTION_TIMEOUT_MS, heartbeatIntervalMillis: HEARTBEAT_MS }
   }
-  await withNode(ports[0], (admin) => admin.command({ replSetInitiate: config }))
+  await withNode(nodes[0], (admin) => admin.command({ replSetInitiate: config }))
     .catch((error) => { if (error.codeName !== 'AlreadyInitialized') throw error })
-  const ready = async () => {
-    const states = await Promise.all(ports.map((port) =>
-      withNode(port, (admin) => admin.command({ hello: 1 })).catch(() => null)))
-    return states.some((state) => state?.isWritablePrimary) &&
-      states.every((state) => state?.isWritablePrimary || state?.secondary)
-  }
-  if (!await waitUntil(ready, READY_TIMEOUT_MS)) throw new Error('no primary with two secondaries within two minutes')
+  const ready = await waitUntil(() => isWhole(nodes), READY_TIMEOUT_MS)
+  if (!ready) throw new Error('no primary with two secondaries within two minutes')
+}
+
+/** @param {string[]} nodes */
+async function isWhole (nodes) {
+  const all = await states(nodes)
+  return all.some((state) => state?.isWritablePrimary) &&
+    all.every((state) => state?.isWritablePrimary || state?.secondary)
 }
 
 /**
- * @param {number[]} ports
- * @returns {Promise<number>} index of the node that takes edits; -1: none says so
+ * @param {string[]} nodes
+ * @returns {Promise<(import('mongodb').Document | null)[]>} what each says of itself; null: no answer
  */
-async function findPrimary (ports) {
-  const states = await Promise.all(ports.map((port) =>
-    withNode(port, (admin) => admin.command({ hello: 1 })).catch(() => null)))
-  return states.findIndex((state) => state?.isWritablePrimary)
-}
+const states = (nodes) => Promise.all(nodes.map((node) =>
+  withNode(node, (admin) => admin.command({ hello: 1 })).catch(() => null)))

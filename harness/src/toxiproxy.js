@@ -53,6 +53,16 @@ export async function startToxiproxy ({ links, port, logFile, outlive, onStart }
   if (!up) {
     throw new Error(`toxiproxy did not answer on port ${port} within ${READY_TIMEOUT_MS / 1000} s; its log is ${logFile}`)
   }
+  await createLinks(api, links)
+  return api
+}
+
+/**
+ * @param {string} api  of a toxiproxy that knows none of them
+ * @param {Link[]} links
+ * @throws {Error} when toxiproxy refuses a link
+ */
+export async function createLinks (api, links) {
   const response = await fetch(`${api}/populate`, {
     method: 'POST',
     body: JSON.stringify(links.map((link) => ({
@@ -63,7 +73,6 @@ export async function startToxiproxy ({ links, port, logFile, outlive, onStart }
     })))
   })
   if (!response.ok) throw new Error(`toxiproxy refused the links: ${await response.text()}`)
-  return api
 }
 
 /**

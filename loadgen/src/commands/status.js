@@ -3,6 +3,7 @@ import { doorLines } from '../lab/progress.js'
 import { doorsOf } from '../stack/doors.js'
 import { inspectStack } from '../stack/health.js'
 import { findStrangers, strangerLines } from '../stack/strangers.js'
+import { keeperLines } from '../keeper/keeper-lines.js'
 import { DEFAULT_PORTS } from '../config.js'
 import { EXIT } from '../exit-codes.js'
 import { configWith, refuseMore } from './options.js'
@@ -31,8 +32,9 @@ Examples:
     const config = configWith(values)
     const stacks = []
     for (const name of ['wiki', 'lab']) {
-      const found = await inspectStack(path.join(config.stateDirectory, name))
-      if (found !== null) stacks.push({ name, ...found })
+      const directory = path.join(config.stateDirectory, name)
+      const found = await inspectStack(directory)
+      if (found !== null) stacks.push({ name, directory, ...found })
     }
     const healthy = stacks.every(
       ({ dead, doors }) => dead.length === 0 && Object.values(doors).every((door) => door.healthy)
@@ -49,12 +51,14 @@ Examples:
         running: stacks.length > 0,
         healthy: stacks.length > 0 && healthy,
         doors: stacks[0]?.doors ?? idle,
-        stacks: stacks.map(({ name, state, dead, doors }) => ({
+        stacks: stacks.map(({ name, state, dead, keeper, services, doors }) => ({
           name,
           started_at: state.started_at,
           ports: state.ports,
           processes: state.processes.map(({ name, pid }) => ({ name, pid })),
           dead,
+          keeper,
+          services,
           doors
         })),
         strangers: others.strangers
@@ -65,13 +69,11 @@ Examples:
       const next = others.strangers.length > 0 ? '' : '; start the wiki with `stevec up` (or make up)'
       process.stdout.write(`nothing runs here${next}\n`)
     }
-    for (const { name, state, dead, doors } of stacks) {
+    for (const { name, directory, state, dead, keeper, services, doors } of stacks) {
       process.stdout.write(
         `${name}, up since ${state.started_at}:\n${doorLines(doors).map((line) => `  ${line}\n`).join('')}`
       )
-      if (dead.length > 0) {
-        process.stdout.write(`  no longer running: ${dead.join(', ')}; run \`stevec down\`, then \`stevec up\`\n`)
-      }
+      for (const line of keeperLines({ directory, dead, keeper, services })) process.stdout.write(`  ${line}\n`)
     }
     if (others.strangers.length > 0) process.stdout.write(`${(await strangerLines(others)).join('\n')}\n`)
     return exitCode

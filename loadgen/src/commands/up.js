@@ -1,6 +1,8 @@
 import path from 'node:path'
 import { CACHE_POLICY_NAMES, needsPurges } from '@stevec/wiki-app/cache-policy'
 import { DEFAULT_PORTS } from '../config.js'
+import { startKeeper } from '../keeper/start-keeper.js'
+import { statusFileOf } from '../keeper/status-file.js'
 import { doorLines } from '../lab/progress.js'
 import { originOption, refuseTwiceLimited } from '../stack/origin/origin.js'
 import { profileLines } from '../profile/profile-lines.js'
@@ -27,6 +29,10 @@ export const command = {
 Starts mongod, the wiki and nginx in its three roles (origin, edge, local), and links between them
 if the profile slows one. Waits until every door answers, then leaves them running. Pages are kept
 in .stevec/ after \`stevec down\`.
+
+On this machine a keeper stays: it starts what dies again (at most 10 times in 10 minutes, after 1 to
+60 s) and says so in .stevec/wiki/keeper.log, \`stevec status\` and /status of the wiki. If the keeper
+itself has died, \`stevec up\` starts another one.
 
   --origin WHERE       where the wiki and its nginx run (default local):
                          local                     this machine
@@ -64,21 +70,11 @@ Examples:
     refuseTwiceLimited(profile, values.origin)
     const present = readState(directory)
     if (present !== null && isRunning(present)) {
-      const other = values.profile !== undefined && present.profile?.name !== profile.name
-      if (other) {
-        throw new UsageError(`already up, with the profile ${present.profile?.name ?? 'none'}; run \`stevec down\` first`)
-      }
-      const elsewhere = values.origin !== undefined &&
-        (present.origin?.facts.kind ?? 'local') !== values.origin.split(':')[0]
-      if (elsewhere) {
-        throw new UsageError(`already up, with the origin ${present.origin?.facts.kind ?? 'local'}; run \`stevec down\` first`)
-      }
-      const before = present.cache_policy ?? ZONE_POLICY
-      const otherPolicy = values.policy !== undefined && before !== policy
-      if (otherPolicy) throw new UsageError(`already up, with the policy ${before}; run \`stevec down\` first`)
+      refuseOther(present, { values, profile, policy })
       process.stdout.write(
         `already up since ${present.started_at}:\n${doorLines(present.doors).map((line) => `  ${line}\n`).join('')}`
       )
+      if (isKept(present) && await startKeeper(directory)) process.stdout.write('its keeper had ended; a new one watches it\n')
       return 0
     }
     await stopStack(directory)
@@ -94,7 +90,9 @@ Examples:
       origin,
       outlive: true,
       profile,
-      wikiEnvironment: { CACHE_POLICY: policy },
+      wikiEnvironment: {
+        CACHE_POLICY: policy, ...origin.facts.kind === 'local' && { STATUS_FILE: statusFileOf(directory) }
+      },
       keepsZone: true,
       requestsAtOnceMax: REQUESTS_AT_ONCE_MAX,
       signal,
@@ -103,6 +101,7 @@ Examples:
       await origin.close()
       throw error
     })
+    if (isKept(state)) await startKeeper(directory)
     if (origin.facts.emulated) say('the origin is emulated: its response times are not those of a real board')
     if (values.profile !== undefined) for (const line of profileLines(profile)) process.stderr.write(`${line}\n`)
     process.stdout.write([
@@ -114,6 +113,32 @@ Examples:
     return 0
   }
 }
+
+/**
+ * @param {import('../stack/state.js').StackState} present  which runs
+ * @param {{values: Record<string, any>, profile: import('../profile/profile.js').Profile, policy: string}} asked
+ * @throws {UsageError} when another stack was asked for
+ */
+function refuseOther (present, { values, profile, policy }) {
+  const other = values.profile !== undefined && present.profile?.name !== profile.name
+  if (other) {
+    throw new UsageError(`already up, with the profile ${present.profile?.name ?? 'none'}; run \`stevec down\` first`)
+  }
+  const elsewhere = values.origin !== undefined &&
+    (present.origin?.facts.kind ?? 'local') !== values.origin.split(':')[0]
+  if (elsewhere) {
+    throw new UsageError(`already up, with the origin ${present.origin?.facts.kind ?? 'local'}; run \`stevec down\` first`)
+  }
+  const before = present.cache_policy ?? ZONE_POLICY
+  const otherPolicy = values.policy !== undefined && before !== policy
+  if (otherPolicy) throw new UsageError(`already up, with the policy ${before}; run \`stevec down\` first`)
+}
+
+/**
+ * What runs on another machine is not this one's to start again.
+ * @param {import('../stack/state.js').StackState} state
+ */
+const isKept = (state) => (state.origin?.facts.kind ?? 'local') === 'local'
 
 /**
  * @param {string | undefined} requested  --policy

@@ -1,5 +1,7 @@
 import { isAlive, logTail, waitUntil } from '@stevec/harness/processes'
 import { request } from '@stevec/harness/request'
+import { hasKeeper } from '../keeper/keeper-lock.js'
+import { readStatus } from '../keeper/status-file.js'
 import { StackError } from './stack-error.js'
 import { isRunning, logOf, readState } from './state.js'
 
@@ -10,9 +12,10 @@ const ANSWER_TIMEOUT_MS = 2_000
 
 /**
  * @param {string} directory  of a stack
- * @returns {Promise<null | {state: StackState, dead: string[],
+ * @returns {Promise<null | {state: StackState, dead: string[], keeper: boolean,
+ *   services: import('../keeper/status-file.js').ServiceStatus[],
  *   doors: Record<string, import('./doors.js').Door & {healthy: boolean}>}>} null when no stack runs there; `dead`
- *   names processes that should run but do not
+ *   names processes that should run but do not; `keeper`: whether a process starts these again; `services`: what it did
  */
 export async function inspectStack (directory) {
   const state = readState(directory)
@@ -22,6 +25,8 @@ export async function inspectStack (directory) {
   return {
     state,
     dead: state.processes.filter((identity) => !isAlive(identity)).map(({ name }) => name),
+    keeper: hasKeeper(directory),
+    services: readStatus(directory),
     doors: Object.fromEntries(doors)
   }
 }

@@ -3,9 +3,11 @@ import path from 'node:path'
 import { removeGroups } from '@stevec/harness/cgroup'
 import { createLimits } from '@stevec/harness/limits'
 import { releasePorts } from '@stevec/harness/ports'
-import { isAlive, stopProcess } from '@stevec/harness/processes'
+import { isAlive, killRemains, stopProcess } from '@stevec/harness/processes'
 import { requireTool } from '@stevec/harness/tools/locate'
 import { startToxiproxy } from '@stevec/harness/toxiproxy'
+import { stopKeeper } from '../keeper/keeper-lock.js'
+import { removeRecipes, saveRecipe } from '../keeper/recipes.js'
 import { loadProfile } from '../profile/profile.js'
 import { removeCache, startCache } from './cache.js'
 import { NODES, startDatabase } from './database.js'
@@ -54,7 +56,8 @@ import { limitWikis } from './wiki-limits.js'
  * @typedef {object} Starting
  * @property {string} directory
  * @property {boolean} outlive
- * @property {(identity: import('@stevec/harness/processes').ProcessIdentity) => void} started
+ * @property {(identity: import('@stevec/harness/processes').ProcessIdentity & {recipe?:
+ *   import('@stevec/harness/processes').Recipe}) => void} started
  * @property {(part: string) => void} next
  */
 
@@ -98,7 +101,7 @@ export async function startStack (options) {
   const starting = {
     directory,
     outlive,
-    started: (identity) => record(state, directory, identity),
+    started: (identity) => record(state, directory, identity, outlive),
     next (part) {
       signal?.throwIfAborted()
       onProgress(part)
@@ -115,7 +118,7 @@ export async function startStack (options) {
       starting.next(cache)
       state.config_hashes[`cache/${cache}`] = await startCache(state.cache, directory, starting.started)
     }
-    if (links) await startLinks(linksOf(state, internal, originAddress), internal.toxiproxy, starting)
+    if (links) await startLinks(state, linksOf(state, internal, originAddress), internal.toxiproxy, starting)
     starting.next('doors')
     await waitForDoors(state, directory)
     if (engage) await engageProfile(state)
@@ -130,12 +133,14 @@ export async function startStack (options) {
 }
 
 /**
+ * @param {StackState} state
  * @param {import('@stevec/harness/toxiproxy').Link[]} links
  * @param {number} port  of toxiproxy's API
  * @param {Starting} starting
  */
-async function startLinks (links, port, { directory, outlive, started, next }) {
+async function startLinks (state, links, port, { directory, outlive, started, next }) {
   next('links')
+  state.links = links
   await startToxiproxy({ links, port, logFile: logOf(directory, 'toxiproxy'), outlive, onStart: started })
 }
 
@@ -165,10 +170,12 @@ export const hasLinks = ({ links, profile, origin }) =>
  * its former entry.
  * @param {StackState} state
  * @param {string} directory
- * @param {import('@stevec/harness/processes').ProcessIdentity} identity
+ * @param {Parameters<Starting['started']>[0]} identity
+ * @param {boolean} outlive  a keeper may have to start it again
  */
-function record (state, directory, { name, pid, start_ticks: startTicks }) {
+function record (state, directory, { name, pid, start_ticks: startTicks, recipe }, outlive) {
   const former = state.processes.findIndex((identity) => identity.name === name)
+  if (outlive) saveRecipe(directory, { name, recipe })
   state.processes[former === -1 ? state.processes.length : former] = { name, pid, start_ticks: startTicks }
   writeState(directory, state)
 }
@@ -238,6 +245,18 @@ export async function restartWiki (state, origin, wikiEnvironment) {
  * @returns {Promise<string[]>} names of the stopped processes
  */
 export async function stopStack (directory) {
+  if (readState(directory) === null) return []
+  // First, and until the end: it would start again what is stopped here.
+  const release = await stopKeeper(directory)
+  try {
+    return await stopProcesses(directory)
+  } finally {
+    release()
+  }
+}
+
+/** @param {string} directory  of a stack without a keeper */
+async function stopProcesses (directory) {
   const state = readState(directory)
   if (state === null) return []
   const stopped = []
@@ -246,7 +265,9 @@ export async function stopStack (directory) {
   for (const identity of [...state.processes].reverse()) {
     if (isAlive(identity)) stopped.push(identity.name)
     await stopProcess(identity)
+    await killRemains(identity)
   }
+  removeRecipes(directory)
   await releasePorts(state.reserved_ports ?? [])
   if (state.cache) removeCache(state.cache)
   const left = await removeGroups(state.cgroups ?? [])
