@@ -184,3 +184,15 @@ def test_statuses_are_told_apart_and_a_wrong_answer_is_a_failure(tmp_path, analy
         ("GET", "302", 37),
         ("GET", "302, not the right one", 3),
     ]
+
+
+def test_new_links_have_names_that_are_not_in_the_plan(tmp_path, analyse_run):
+    case = {"write-10-id": {"edit_ratio": 1, "resource": "short-link"}}
+    run = build_run_folder(tmp_path, experiment="short-links", repetitions=1, factors={"case": case}, door="source")
+    (trial,) = trials_of(run, "write-10-id")
+    edit_samples(
+        trial, lambda lines: [lines[0], *[line.replace(",page-", f",{at}-", 1) for at, line in enumerate(lines[1:])]]
+    )
+    (own,) = analyse_run(run).outcomes
+    assert own.stats.distinct_pages == own.stats.requests
+    assert not any("the plan has" in reason for reason in own.reasons)

@@ -196,5 +196,6 @@ def _say(differences: Sequence[Difference]) -> str:
     ]
     if not parts:
         return f"None of the {wording.count_of(len(differences), 'comparison')} shows a difference beyond noise."
+    told_words = f"Beyond noise: {'; '.join(parts)}."
     within = wording.part_of(rest, len(differences), "comparison")
-    return f"Beyond noise: {'; '.join(parts)}. {within} {wording.is_or_are(rest)} within noise."
+    return f"{told_words} {within} {wording.is_or_are(rest)} within noise." if rest else told_words
