@@ -44,7 +44,8 @@ const IMPORTS_MAX = 2
  * Connects and starts nothing: see lifecycle.js.
  * @typedef {{makeRenderer?: typeof createRenderer, makeOldRevisions?: typeof createOldRevisions}} Replacements
  * `purge`: by API where there are several.
- * @typedef {{purge?: Purge | Record<string, Purge>, timing?: Partial<Timing>, createMetrics?: typeof createMetrics}} Parts
+ * @typedef {{purge?: Purge | Record<string, Purge>, timing?: Partial<Timing>,
+ *   createMetrics?: typeof createMetrics}} Parts
  * @param {Config} config @param {Log} log @param {Parts & Replacements} parts
  */
 export function createServices (config, log, parts) {

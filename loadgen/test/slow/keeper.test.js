@@ -13,10 +13,9 @@ test('whatever dies in the stack of `stevec up` comes back with the pages, and t
   timeout: 2 * STARTED_WITHIN_MS
 }, async (t) => {
   const sandbox = await createSandbox()
-  t.after(() => sandbox.remove())
+  t.after(async () => { await sandbox.stevec(['down']); sandbox.remove() })
   const up = await sandbox.stevec(['up'])
   assert.equal(up.exitCode, 0, up.stderr)
-  t.after(() => sandbox.stevec(['down']))
   const directory = path.join(sandbox.directory, 'state/wiki')
   const state = () => /** @type {import('../../src/stack/state.js').StackState} */ (readState(directory))
   const source = `http://127.0.0.1:${state().ports.origin}`
