@@ -47,6 +47,7 @@ const COMMANDS = {
   restore: () => import('./commands/restore.js').then((module) => module.command),
   compare: () => import('./commands/compare.js').then((module) => module.command),
   'compare-run': () => import('./commands/compare-run.js').then((module) => module.command),
+  testrun: () => import('./commands/testrun.js').then((module) => module.command),
   predict: () => import('./commands/predict.js').then((module) => module.command),
   verify: () => import('./commands/verify.js').then((module) => module.command)
 }
