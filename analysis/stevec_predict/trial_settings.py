@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from stevec_predict.scenario import POLICIES, POLICY_OF, PURGING, Scenario, ScenarioError
+from stevec_predict.scenario import POLICIES, POLICY_OF, PURGING, Scenario, ScenarioError, shares_by_zipf
 
 CACHING_DOORS = ("local", "cached")
 # The settings of docs/results-format.md that a prediction uses, or that do not affect it.
@@ -21,8 +21,8 @@ KNOWN_SETTINGS = (
     ),
     *("rate_per_s", "connection_reuse", "policy", "popularity", "edit_popularity", "ttl_s", "stale_while_revalidate_s"),
     *("arrivals", "burst", "cache", "collapsing", "origin_cache_mib", "origin_delay_ms", "fault", "stale_if_error_s"),
-    *("database", "database_pool", "wikis", "wiki_cpu_share", "shared", "picture", "groups", "generators"),
-    *("resource", "short_link_index", "short_link_reads"),
+    *("edges", "database", "database_pool", "wikis", "wiki_cpu_share", "shared", "picture"),
+    *("groups", "generators", "resource", "short_link_index", "short_link_reads"),
     *("duration_max_s", "bound", "background_vus", "timeout_s"),
 )
 # These invalidate a page when a POST to it passes through them (RFC 9111, section 4.4). The other caches of
@@ -121,6 +121,7 @@ def scenario_of(
         swr_s=swr_s if policy == "ttl+swr" else 0.0,
         run_s=run_s,
         read_before_edit=is_paired(settings) and policy == "ttl" and settings.get("edit_popularity") is None,
+        pop_shares=shares_by_zipf(min(settings.get("edges", 1), settings.get("vus", 1)), 0),
         seed=seed,
     )
     return scenario, reads

@@ -55,14 +55,15 @@ def read_door_time(
 def door_sum(database: duckdb.DuckDBPyConnection, record: TrialRecord, folder: Path) -> TimeSum | None:
     """Return the times of the answered requests of a trial in the log of its door; None without that log."""
     name = LOG_OF_DOOR.get(record.door, "")
-    if not record.log_lines.get(name):
+    names = [log for log, lines in record.log_lines.items() if lines and (log == name or log.startswith(f"{name}-"))]
+    if not names:
         return None
     row = database.execute(
         f"SELECT {_time_sum('1000 * duration_s')} FROM read_json(?, format = 'newline_delimited', "
         "compression = 'gzip', columns = {'uri': 'VARCHAR', 'status': 'INTEGER', 'duration_s': 'DOUBLE'}) "
         "WHERE status BETWEEN 200 AND 399 AND (uri LIKE '/wiki/page-%' "
         "OR uri LIKE '/s/%' OR uri LIKE '/api/v1/short-links/%')",
-        [str(folder / f"{name}.log.gz")],
+        [[str(folder / f"{log}.log.gz") for log in names]],
     ).fetchall()[0]
     return TimeSum(*map(int, row))
 

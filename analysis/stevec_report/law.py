@@ -109,6 +109,8 @@ def exact_expectation(record: TrialRecord, stats: TrialStats, caching: bool) -> 
     patient = (stats.service_max_ms or 0) < COLLAPSE_PATIENCE_MS
     if policy in ("revalidate", "no-store") or (policy in PURGED and record.door != "cached"):
         return stats.requests
+    if record.setting("edges", 1) != 1:
+        return None  # which client requests a page first, and so at which edge, is not planned
     if policy in PURGED and stats.writes == 0 and patient:
         return stats.distinct_pages
     ttl_s = record.number("ttl_s")

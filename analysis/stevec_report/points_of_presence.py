@@ -53,14 +53,16 @@ def _table(analysis: Analysis, placed: Sequence[MeasuredOutcome]) -> Table:
         Column("trials", "in trials", "text", left=True),
     ]
     note = (
-        "Requests of the probes of valid trials, by the airport that the CDN names (CF-Ray). The mean is the "
-        "arithmetic one over answered requests."
+        "Requests of the probes of valid trials, by the place that the response names (CF-Ray): a CDN's airport, or "
+        "an edge of the lab's own (EDA is the first). The mean is the arithmetic one over answered requests."
     )
     return Table("points-of-presence", "Requests by point of presence.", note, columns, rows)
 
 
 def _words(placed: Sequence[MeasuredOutcome]) -> Words:
-    several = [o for o in placed if len(o.stats.pops) > 1]
+    several = [o for o in placed if len(o.stats.pops) > 1 and not _is_planned(o)]
+    if not several and any(_is_planned(o) for o in placed):
+        return Words("p", "Each edge has a cache of its own: a page is a MISS once at each.")
     if not several:
         return Words("note", "No trial met more than one point of presence.")
     shown = "; ".join(f"trial {o.number}: {wording.join_words(o.stats.pops)}" for o in several[:TRIALS_SHOWN_MAX])
@@ -72,3 +74,8 @@ def _words(placed: Sequence[MeasuredOutcome]) -> Words:
         f"({shown}{more}). Each has a cache of its own: a page is a MISS once at each, and "
         "distances differ. Such trials compare badly with others.",
     )
+
+
+def _is_planned(outcome: MeasuredOutcome) -> bool:
+    """Whether the experiment asked for several edges."""
+    return outcome.record is not None and outcome.record.setting("edges", 1) != 1

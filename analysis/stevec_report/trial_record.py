@@ -24,7 +24,7 @@ REASON_MAX_CHARS = 500
 FACTORS_MAX = 16
 PROOF_REQUESTS_MAX = 10_000
 TIME_MAX_US = 10**16
-LOG_NAMES = ("edge", "origin", "local")
+LOG_NAMES = ("edge", "origin", "local", *(f"edge-{number}" for number in range(2, 9)))
 
 
 @dataclass(frozen=True)

@@ -99,6 +99,12 @@ export const options = {
   systemTags: ['status', 'method', 'name']
 }
 
+/** A client keeps to one edge, the nearest, whatever it sends. */
+const edges = settings.urls ?? [settings.url]
+const [, host] = /^https?:\/\/([^/]+)/.exec(settings.url) ?? []
+/** As with anycast, all edges have one name. @type {Record<string, string>} */
+const toEdge = edges.length === 1 ? {} : { Host: host }
+
 /** Shared by all VUs. */
 const shared = (/** @type {string} */ name, /** @type {() => string[]} */ make) => new SharedArray(name, make)
 const paths = settings.paths_file === undefined
@@ -118,6 +124,8 @@ const clockMs = () => (instance ??= exec.instance).currentTestRunDuration
 let instance
 /** @type {typeof exec.scenario | undefined} */
 let scenario
+/** Of the edge of this VU. @type {string | undefined} */
+let url
 /** Of this VU's samples. @type {typeof exec.vu.metrics.metadata | undefined} */
 let metadata
 
@@ -242,11 +250,12 @@ export function waitUntilTold () {
  * @param {number | null} plannedAtUs  null: not planned
  */
 function send ({ method, path, body, type = '', linksTo }, index, plannedAtUs) {
+  url ??= edges[(exec.vu.idInTest - 1) % edges.length]
   const beganMs = clockMs()
-  const response = http.request(method, settings.url + path, body, {
+  const response = http.request(method, url + path, body, {
     redirects: 0,
     timeout: `${settings.timeout_s}s`,
-    headers: body === null ? {} : { 'Content-Type': type },
+    headers: body === null ? toEdge : { ...toEdge, 'Content-Type': type },
     // A constant name limits the number of time series.
     tags: { name: 'page' }
   })

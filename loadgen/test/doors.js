@@ -8,8 +8,9 @@ import { startStack, stopStack } from '../src/stack/stack.js'
 /**
  * Starts the wiki with its doors; the emulated edge stands in for Cloudflare.
  * @param {Record<string, string>} wikiEnvironment
+ * @param {Partial<import('../src/stack/stack.js').StackOptions>} [options]
  */
-export async function startDoors (wikiEnvironment) {
+export async function startDoors (wikiEnvironment, options) {
   const directory = mkdtempSync(path.join(tmpdir(), 'stevec-doors-'))
   const names = Object.keys(DEFAULT_PORTS)
   const free = await freePorts(names.length)
@@ -20,7 +21,8 @@ export async function startDoors (wikiEnvironment) {
     await stopStack(directory)
     rmSync(directory, { recursive: true, force: true })
   }
-  const { doors, controls } = await startStack({ directory, ports, wikiEnvironment }).catch(async (error) => {
+  const started = startStack({ directory, ports, wikiEnvironment, ...options })
+  const { doors, controls } = await started.catch(async (error) => {
     await stop()
     throw error
   })

@@ -84,7 +84,8 @@ describe('the warm-up of a cache', () => {
       cold: true,
       observed: ['MISS', 'HIT', 'MISS'],
       origin_requests: 2,
-      warm_up: { requests: 40, origin_requests: 20 }
+      warm_up: { requests: 40, origin_requests: 20 },
+      sentEach: [43]
     })
   })
 })

@@ -286,9 +286,7 @@ function edgeView (role, directory) {
 function hashOf (role, modulesDirectory) {
   const neutral = Object.fromEntries(Object.entries(role).map(([key, value]) => [
     key,
-    /Port$|^port$/.test(key)
-      ? 0
-      : ['controlToken', 'place'].includes(key) ? '' : key === 'tls' && value ? { ...value, ...NO_FILES } : value
+    /Port$|^port$/.test(key) ? 0 : /^(controlToken|place)$/.test(key) ? '' : key === 'tls' && value ? { ...value, ...NO_FILES } : value
   ]))
   const hash = createHash('sha256').update(
     render(/** @type {any} */ (neutral), { directory: '.', modulesDirectory }).replaceAll(SOURCES, '')

@@ -41,11 +41,15 @@ const IMPORTS_MAX = 2
 /** @typedef {import('fastify').FastifyBaseLogger} Log */
 
 /**
+ * @typedef {object} Parts
+ * @property {Purge | Record<string, Purge>} [purge]  by API if there are several
+ * @property {Partial<Timing>} [timing]
+ * @property {typeof createMetrics} [createMetrics]
+ */
+
+/**
  * Connects and starts nothing: see lifecycle.js.
  * @typedef {{makeRenderer?: typeof createRenderer, makeOldRevisions?: typeof createOldRevisions}} Replacements
- * `purge`: by API where there are several.
- * @typedef {{purge?: Purge | Record<string, Purge>, timing?: Partial<Timing>,
- *   createMetrics?: typeof createMetrics}} Parts
  * @param {Config} config @param {Log} log @param {Parts & Replacements} parts
  */
 export function createServices (config, log, parts) {

@@ -73,7 +73,7 @@ export function createZoneSite ({ seed, verified, purge, maxRequests, edits, sig
     processes: () => [],
     quotaCores: null,
     links: false,
-    hasPops: true,
+    hasPops: () => true,
     start,
 
     async prepare (settings) {

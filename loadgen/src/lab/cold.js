@@ -3,6 +3,7 @@ import { waitUntil } from '@stevec/harness/processes'
 import { request } from '@stevec/harness/request'
 import { cacheStatusOf } from '../../scenarios/cache-status.js'
 import { linkPath } from '../../scenarios/short-links.js'
+import { entrancesOf } from '../stack/doors.js'
 import { readCounters } from './counter.js'
 
 /** In no plan, so the proof warms no page of a trial. */
@@ -12,8 +13,9 @@ export const PROBE_TEXT = 'Read before each trial to prove that the caches are c
 const RENEWED_WITHIN_MS = 10_000
 
 /**
- * `observed`: '' for no status. `warm_up`: requests for pages of its own that the emptied cache got before the last
- * read, and how many of them reached the origin; null where nothing is stored.
+ * `observed`: '' for no status; three reads at each edge, one after the other. `warm_up`: requests for pages of its own
+ * that the emptied caches got before the last read, and how many of them reached the origin; null where nothing is
+ * stored.
  * @typedef {object} ColdProof
  * @property {boolean} cold
  * @property {string[]} observed
@@ -22,8 +24,8 @@ const RENEWED_WITHIN_MS = 10_000
  */
 
 /**
- * Empties every cache and proves it at a door: a page that was a HIT just before must be a MISS and reach the origin.
- * If no cache stores pages there, each read must reach the origin. Leaves the counter at 0.
+ * Empties every cache and proves it at a door, at each of its edges: a page that was a HIT just before must be a MISS
+ * and reach the origin. If no cache stores pages there, each read must reach the origin. Leaves the counter at 0.
  * @param {object} options
  * @param {import('../stack/doors.js').Door} options.door
  * @param {import('../../scenarios/short-links.js').Resource} [options.resource]  that is read; default: a page
@@ -31,9 +33,9 @@ const RENEWED_WITHIN_MS = 10_000
  * @param {Record<string, {url: string, token: string}>} options.controls
  * @param {string[]} options.wikiUrls
  * @param {() => Promise<void>} [options.emptyOther]  empties a cache without a control listener
- * @param {() => Promise<import('./warm-cache.js').CacheWarmUp>} [options.warmCache]  sends the emptied cache requests
- *   for other pages
- * @returns {Promise<ColdProof>}
+ * @param {(entrance: import('../stack/doors.js').Entrance) => Promise<import('./warm-cache.js').CacheWarmUp>}
+ *   [options.warmCache]  sends an emptied cache requests for other pages
+ * @returns {Promise<ColdProof & {sentEach: number[]}>}  `sentEach`: requests through each edge
  */
 export async function purgeAndProveCold (
   { door, resource = 'page', stores, controls, wikiUrls, emptyOther = async () => {}, warmCache }
@@ -43,24 +45,53 @@ export async function purgeAndProveCold (
     emptyOther(),
     ...Object.values(controls).map((control) => createEdge(control).purgeEverything())
   ])
-  const read = async () => {
-    const { headers } = await request(`${door.url}${path}`)
-    return cacheStatusOf((name) => headers[name]?.toString())
-  }
+  const read = (/** @type {import('../stack/doors.js').Entrance} */ entrance) => readThrough(entrance, path)
   const counted = async () => (await readCounters(wikiUrls)).requests
+  const edges = entrancesOf(door).map((entrance) => ({
+    entrance,
+    observed: /** @type {string[]} */ ([]),
+    warmUp: /** @type {import('./warm-cache.js').CacheWarmUp | null} */ (null)
+  }))
   await purge()
   await counted()
-  const observed = [await read(), await read()]
+  for (const { entrance, observed } of edges) observed.push(await read(entrance), await read(entrance))
   let reached = await counted()
   await purge()
-  const warmUp = stores && warmCache !== undefined ? await countWarmUp(warmCache, counted) : null
-  observed.push(await read())
+  if (stores && warmCache !== undefined) {
+    for (const edge of edges) edge.warmUp = await countWarmUp(() => warmCache(edge.entrance), counted)
+  }
+  for (const { entrance, observed } of edges) observed.push(await read(entrance))
   reached += await counted()
-  const cold = stores
-    ? observed.join() === 'MISS,HIT,MISS' && reached === 2
-    : observed.every((status) => status === '' || status === 'BYPASS') && reached === 3
-  return { cold, observed, origin_requests: reached, warm_up: warmUp }
+  const isCold = (/** @type {string[]} */ observed) => stores
+    ? observed.join() === 'MISS,HIT,MISS'
+    : observed.every((status) => status === '' || status === 'BYPASS')
+  const cold = edges.every(({ observed }) => isCold(observed)) && reached === (stores ? 2 : 3) * edges.length
+  const warmUps = edges.flatMap(({ warmUp }) => warmUp ?? [])
+  return {
+    cold,
+    observed: edges.flatMap(({ observed }) => observed),
+    origin_requests: reached,
+    warm_up: warmUps.length === 0 ? null : sumOf(warmUps),
+    sentEach: edges.map(({ observed, warmUp }) => observed.length + (warmUp?.requests ?? 0))
+  }
 }
+
+/**
+ * Reads the page or link of the proof.
+ * @param {import('../stack/doors.js').Entrance} entrance
+ * @param {string} path
+ * @returns {Promise<string>} its cache status
+ */
+async function readThrough ({ url, headers: { host } }, path) {
+  const { headers } = await request(`${url}${path}`, { headers: { host } })
+  return cacheStatusOf((name) => headers[name]?.toString())
+}
+
+/** @param {import('./warm-cache.js').CacheWarmUp[]} each */
+const sumOf = (each) => each.reduce((total, one) => ({
+  requests: total.requests + one.requests,
+  origin_requests: total.origin_requests + one.origin_requests
+}))
 
 /**
  * @param {() => Promise<import('./warm-cache.js').CacheWarmUp>} warmCache

@@ -33,6 +33,7 @@ export const GARBAGE_COLLECTION = Object.freeze({ GOGC: '400', GOMEMLIMIT: '1GiB
 /**
  * @typedef {object} DoorSettings
  * @property {string} url  of the door
+ * @property {string[]} [urls]  of its edges, see Door; a client keeps to one of them
  * @property {import('../../scenarios/plan.js').Plan} plan
  * @property {string} mark  prefix of each edit's text; unique to each trial of a run
  * @property {string} [paths_file]  JSON, the path of each page; default /wiki/page-000001 …

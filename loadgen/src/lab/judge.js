@@ -168,6 +168,11 @@ function problemsOfWiki ({ counter, purges }) {
     purges !== null && counter.writes > 0 && purges.calls === purges.failed,
     () => `${countOf(counter.writes, 'edit')}, but no purge reached the edge`
   )
+  const deaf = Object.entries(purges?.confirmed ?? {}).flatMap(([name, calls]) => calls === 0 ? name : [])
+  say(
+    counter.writes > 0 && deaf.length > 0,
+    () => `${countOf(counter.writes, 'edit')}, but no purge reached ${deaf.join(', ')}`
+  )
   return problems
 }
 

@@ -4,16 +4,18 @@ import { createInterface } from 'node:readline'
 import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
 import { waitUntil } from '@stevec/harness/processes'
+import { EDGE_NAMES } from '../stack/edge-names.js'
 import { reconcile } from './reconcile.js'
 
 /** nginx logs a request after the client has the response; the last lines may take this long. */
 const LATE_MS = 2_000
 
+/** Of a stack with one edge. */
 export const LOG_ROLES = /** @type {const} */ (['edge', 'origin', 'local'])
 
 /** @typedef {(typeof LOG_ROLES)[number]} LogRole */
 
-/** @typedef {Record<LogRole, number>} PerRole */
+/** By log: `edge`, `origin`, `local`, and of further edges `edge-2` … @typedef {Record<string, number>} PerRole */
 
 /** @typedef {Pick<import('./definition.js').Settings, 'door' | 'cache'>} Doorway */
 /** @typedef {Doorway & Pick<import('./definition.js').Settings, 'resource'>} Requested */
@@ -36,10 +38,16 @@ export const createLogs = (stackDirectory, fetch = async () => {}) => ({
     /** @type {Requested} */ requested,
     /** @type {import('./counter.js').Counter} */ counter
   ) => reconcile({ directory, doorRole: logOfDoor(requested), resource: requested.resource, counter }),
-  /** Returns how many lines each log gets from `sent` requests through a door if `reached` of them reach the origin. */
-  linesOf (/** @type {Doorway} */ doorway, /** @type {number} */ sent, /** @type {number} */ reached) {
+  /**
+   * Returns how many lines each log gets from the requests through each edge of a door, or through the door, if
+   * `reached` of them reach the origin.
+   */
+  linesOf (/** @type {Doorway} */ doorway, /** @type {number[]} */ sentEach, /** @type {number} */ reached) {
     const role = logOfDoor(doorway)
-    return /** @type {PerRole} */ ({ edge: 0, local: 0, ...(role === null ? {} : { [role]: sent }), origin: reached })
+    const [sent] = sentEach
+    const edges = Object.fromEntries(sentEach.map((requests, index) =>
+      [EDGE_NAMES[index], role === 'edge' ? requests : 0]))
+    return /** @type {PerRole} */ ({ ...edges, local: role === 'local' ? sent : 0, origin: reached })
   }
 })
 
@@ -64,7 +72,7 @@ export const NO_LOGS = Object.freeze({
  * @returns {PerRole} bytes
  */
 export function logEnds (stackDirectory) {
-  return perRole((role) => {
+  return perRole(stackDirectory, (role) => {
     const file = logFile(stackDirectory, role)
     return existsSync(file) ? statSync(file).size : 0
   })
@@ -79,8 +87,8 @@ export function logEnds (stackDirectory) {
  * @returns {Promise<PerRole>} lines found; fewer than expected if they did not appear in time
  */
 export async function waitForLogLines (stackDirectory, starts, expected, fetchLog = async () => {}) {
-  const found = perRole(() => 0)
-  for (const role of LOG_ROLES) {
+  const found = perRole(stackDirectory, () => 0)
+  for (const role of Object.keys(found)) {
     await waitUntil(async () => {
       if (role === 'origin') await fetchLog()
       found[role] = await countLines(logFile(stackDirectory, role), starts[role])
@@ -91,15 +99,17 @@ export async function waitForLogLines (stackDirectory, starts, expected, fetchLo
 }
 
 /**
- * Counts requests that the edge sent to the origin by itself while it served a stale copy (RFC 5861 §3).
+ * Counts requests that the edges sent to the origin by itself while it served a stale copy (RFC 5861 §3).
  * @param {string} stackDirectory
  * @param {PerRole} starts  bytes, from logEnds
  */
 export async function countRefreshes (stackDirectory, starts) {
   let refreshes = 0
-  const lines = createInterface({ input: createReadStream(logFile(stackDirectory, 'edge'), { start: starts.edge }) })
-  for await (const line of lines) {
-    if (line.includes('"cache_status":"UPDATING"')) refreshes += JSON.parse(line).refreshes
+  for (const role of logRoles(stackDirectory).filter((name) => EDGE_NAMES.includes(name))) {
+    const input = createReadStream(logFile(stackDirectory, role), { start: starts[role] })
+    for await (const line of createInterface({ input })) {
+      if (line.includes('"cache_status":"UPDATING"')) refreshes += JSON.parse(line).refreshes
+    }
   }
   return refreshes
 }
@@ -126,7 +136,7 @@ export function logOfDoor ({ door, cache }) {
  * @param {string} directory
  */
 export async function keepLogs (stackDirectory, starts, directory) {
-  for (const role of LOG_ROLES) {
+  for (const role of logRoles(stackDirectory)) {
     await pipeline(
       createReadStream(logFile(stackDirectory, role), { start: starts[role] }),
       createGzip(),
@@ -136,10 +146,20 @@ export async function keepLogs (stackDirectory, starts, directory) {
 }
 
 /**
- * @param {(role: (typeof LOG_ROLES)[number]) => number} value
+ * @param {string} stackDirectory
+ * @returns {string[]} of its logs
+ */
+const logRoles = (stackDirectory) => [
+  ...LOG_ROLES, ...EDGE_NAMES.slice(1).filter((name) => existsSync(logFile(stackDirectory, name)))
+]
+
+/**
+ * @param {string} stackDirectory
+ * @param {(role: string) => number} value
  * @returns {PerRole}
  */
-const perRole = (value) => /** @type {PerRole} */ (Object.fromEntries(LOG_ROLES.map((role) => [role, value(role)])))
+const perRole = (stackDirectory, value) =>
+  Object.fromEntries(logRoles(stackDirectory).map((role) => [role, value(role)]))
 
 /**
  * @param {string} stackDirectory

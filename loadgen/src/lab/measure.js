@@ -1,3 +1,4 @@
+import { edgePlace } from '../stack/edge-names.js'
 import { expectedCounter, problemsOf } from './judge.js'
 import { keepMachineUse } from './machine-use.js'
 import { markOf } from './matrix.js'
@@ -21,12 +22,12 @@ export async function measure ({ site, signal, watchPort, threads }, trial, dire
   const { coldProof, logStarts } = await proveCold(site, settings)
 
   const purgesSince = site.watchPurges(settings)
-  const probeSettings = { ...settings, url: door.url, plan, mark, picture_markdown: pictureMarkdown, until_url: null }
+  const probeSettings = { ...settings, ...urlsOf(door), plan, mark, picture_markdown: pictureMarkdown, until_url: null }
   const load = await generateLoad({ site, settings, probeSettings, logStarts, directory, signal, watchPort, threads })
   signal.throwIfAborted()
   const purges = await purgesSince()
 
-  const samples = await readSamples({ load, settings, plan, mark, withPop: site.hasPops, directory })
+  const samples = await readSamples({ load, settings, plan, mark, withPop: site.hasPops(settings), directory })
   const { counter, refreshes, logLines, logLinesExpected } = await settleCounts(site, settings, samples, logStarts)
   await site.logs.keep(logStarts, directory)
   // A killed nginx logs nothing of the requests that it had in flight.
@@ -89,10 +90,10 @@ async function proveCold (site, settings) {
   const { logs } = site
   await logs.fetch()
   const before = logs.ends()
-  const coldProof = await site.proveCold(settings)
+  const { sentEach, ...coldProof } = await site.proveCold(settings)
   const { observed, origin_requests: reached, warm_up: warmUp } = coldProof
-  const sent = observed.length + (warmUp?.requests ?? 0)
-  await logs.waitFor(before, logs.linesOf(settings, sent, reached + (warmUp?.origin_requests ?? 0)))
+  const each = sentEach ?? [observed.length]
+  await logs.waitFor(before, logs.linesOf(settings, each, reached + (warmUp?.origin_requests ?? 0)))
   return { coldProof, logStarts: logs.ends() }
 }
 
@@ -100,17 +101,34 @@ async function proveCold (site, settings) {
  * Reads the counter once no request is in flight, and waits for the last log lines.
  * @param {import('./site.js').Site} site
  * @param {import('./definition.js').Settings} settings
- * @param {Pick<import('./trial-samples.js').TrialSamples, 'sent' | 'served'>} samples
+ * @param {Pick<import('./trial-samples.js').TrialSamples, 'sent' | 'served' | 'placed'>} samples
  * @param {import('./logs.js').PerRole} logStarts
  */
-async function settleCounts (site, settings, { sent, served }, logStarts) {
+async function settleCounts (site, settings, { sent, served, placed }, logStarts) {
   const { logs } = site
-  await logs.waitFor(logStarts, logs.linesOf(settings, sent, 0))
+  const sentEach = sentThroughEach(settings, sent, placed)
+  await logs.waitFor(logStarts, logs.linesOf(settings, sentEach, 0))
   const refreshes = await logs.refreshes(logStarts)
   // No client waits for the edge's own refreshes: some may still be in flight.
-  await logs.waitFor(logStarts, logs.linesOf(settings, sent, sent - served + refreshes))
+  await logs.waitFor(logStarts, logs.linesOf(settings, sentEach, sent - served + refreshes))
   const counter = await site.readCounter()
-  const logLinesExpected = logs.linesOf(settings, sent, counter.requests)
+  const logLinesExpected = logs.linesOf(settings, sentEach, counter.requests)
   const logLines = await logs.waitFor(logStarts, logLinesExpected)
   return { counter, refreshes, logLines, logLinesExpected }
 }
+
+/**
+ * @param {import('./definition.js').Settings} settings
+ * @param {number} sent
+ * @param {Record<string, number>} placed  of these, by the place of the edge that responded
+ * @returns {number[]} requests through each edge, at most: any of those without a response may be in the log of each
+ */
+function sentThroughEach ({ edges }, sent, placed) {
+  if (edges === 1) return [sent]
+  const each = Array.from({ length: edges }, (_, index) => placed[edgePlace(index)] ?? 0)
+  const unplaced = sent - each.reduce((total, requests) => total + requests, 0)
+  return each.map((requests) => requests + unplaced)
+}
+
+/** @param {import('../stack/doors.js').Door} door */
+const urlsOf = ({ url, urls }) => ({ url, urls })

@@ -3,18 +3,20 @@ import path from 'node:path'
 import { createInterface } from 'node:readline'
 import { MongoClient } from 'mongodb'
 import { waitUntil } from '@stevec/harness/processes'
+import { EDGE_NAMES } from '../stack/edge-names.js'
 
 /** Longer than the wiki needs to send all purges of a trial, each edit's twice, to caches that respond. */
 const QUEUE_EMPTY_TIMEOUT_MS = 60_000
 
 /**
- * The purges that the wiki sent to the edge during a trial.
+ * The purges that the wiki sent to the edges during a trial.
  * @typedef {object} Purges
  * @property {number} calls  of the purge API
  * @property {number} failed  calls with a status of 400 or above; the wiki repeats those
  * @property {number} urls  named in the calls; each edit's URLs count twice
  * @property {number} tags
  * @property {number} hosts
+ * @property {Record<string, number>} [confirmed]  calls that succeeded, by edge, if there are several
  */
 
 /**
@@ -38,24 +40,47 @@ export async function waitUntilPurged (mongodbUri) {
 }
 
 /**
- * Returns the current size of the log of the edge's control listener.
+ * Returns the current sizes of the logs of the edges' control listeners.
  * @param {string} stackDirectory
- * @returns {number} bytes
+ * @returns {Record<string, number>} bytes, by edge
  */
-export function purgeLogEnd (stackDirectory) {
-  const file = purgeLog(stackDirectory)
-  return existsSync(file) ? statSync(file).size : 0
+export const purgeLogEnds = (stackDirectory) => Object.fromEntries(EDGE_NAMES
+  .filter((name) => existsSync(path.join(stackDirectory, name)))
+  .map((name) => {
+    const file = purgeLog(stackDirectory, name)
+    return [name, existsSync(file) ? statSync(file).size : 0]
+  }))
+
+/**
+ * Counts the purges in the logs since then, without the lab's own calls, which purge everything.
+ * @param {string} stackDirectory
+ * @param {Record<string, number>} starts  bytes, from purgeLogEnds
+ * @returns {Promise<Purges>} at all edges
+ */
+export async function purgesSince (stackDirectory, starts) {
+  const total = { calls: 0, failed: 0, urls: 0, tags: 0, hosts: 0 }
+  /** @type {Record<string, number>} */
+  const confirmed = {}
+  for (const [name, start] of Object.entries(starts)) {
+    const { calls, failed, ...named } = await readPurges(purgeLog(stackDirectory, name), start)
+    total.calls += calls
+    total.failed += failed
+    total.urls += named.urls
+    total.tags += named.tags
+    total.hosts += named.hosts
+    confirmed[name] = calls - failed
+  }
+  return Object.keys(confirmed).length === 1 ? total : { ...total, confirmed }
 }
 
 /**
- * Counts the purges in the log since then, without the lab's own calls, which purge everything.
- * @param {string} stackDirectory
- * @param {number} start  bytes, from purgeLogEnd
- * @returns {Promise<Purges>}
+ * @param {string} file
+ * @param {number} start  bytes
+ * @returns {Promise<Omit<Purges, 'confirmed'>>}
  */
-export async function purgesSince (stackDirectory, start) {
+async function readPurges (file, start) {
   const purges = { calls: 0, failed: 0, urls: 0, tags: 0, hosts: 0 }
-  for await (const line of createInterface({ input: createReadStream(purgeLog(stackDirectory), { start }) })) {
+  for await (const line of createInterface({ input: createReadStream(file, { start }) })) {
     const { kind, items, status } = JSON.parse(line)
     if (kind === 'everything') continue
     purges.calls += 1
@@ -67,5 +92,8 @@ export async function purgesSince (stackDirectory, start) {
   return purges
 }
 
-/** @param {string} stackDirectory */
-const purgeLog = (stackDirectory) => path.join(stackDirectory, 'edge/control.log')
+/**
+ * @param {string} stackDirectory
+ * @param {string} edge
+ */
+const purgeLog = (stackDirectory, edge) => path.join(stackDirectory, edge, 'control.log')

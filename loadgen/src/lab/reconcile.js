@@ -1,22 +1,13 @@
-import { createReadStream, existsSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import path from 'node:path'
-import { pipeline } from 'node:stream'
-import { createGunzip } from 'node:zlib'
-import { linkPath } from '../../scenarios/short-links.js'
 import { countOf } from '../count-of.js'
-import { NEVER_SENT } from './failure.js'
-import { linesOf, SERVED_BY_CACHE } from './samples.js'
+import { EDGE_NAMES, edgePlace } from '../stack/edge-names.js'
+import { readLog, readSamples } from './witness.js'
+
+/** @import {Tally, Witness} from './witness.js' */
 
 /** Differences named in a sentence; if the logs belong to another trial, there are thousands. */
 const NAMED_MAX = 3
-/** Of samples.csv.gz; older files lack `failure`. */
-const SAMPLE_COLUMNS = ['page', 'method', 'status', 'failure', 'cache_status', 'revision']
-
-/**
- * Counts observations by description, e.g. `GET /wiki/page-000001 200 HIT revision 3`.
- * @typedef {Map<string, number>} Tally
- */
-
 /**
  * Compares what the client, the log of the door's nginx and the origin's log saw, request by request. Counts alone can
  * agree by chance: a foreign request makes up for a lost one, a false hit for a false miss. Comparing method, address,
@@ -53,22 +44,28 @@ async function compare ({ directory, doorRole, resource = 'page', counter }) {
       `the origin's log has ${countOf(reads, 'read')} and ${countOf(writes, 'write')}, but the counter says ${counter.reads} and ${counter.writes}`
     )
   }
-  const door = doorRole === 'origin'
-    ? origin
-    : doorRole !== null && isStored(doorRole)
-      ? await readLog(directory, doorRole)
-      : null
-  if (door !== null) {
+  const edges = EDGE_NAMES.filter(isStored)
+  const isPlaced = doorRole === 'edge' && edges.length > 1
+  const logs = doorRole === 'origin'
+    ? [{ witness: origin, seen: client.seen, name: 'its door' }]
+    : await Promise.all((isPlaced ? edges : [doorRole].flatMap((role) => role ?? [])).filter(isStored)
+      .map(async (role, index) => ({
+        witness: await readLog(directory, role),
+        seen: isPlaced ? client.seenAt.get(edgePlace(index)) ?? new Map() : client.seen,
+        name: isPlaced ? role : 'its door'
+      })))
+  for (const { witness, seen, name } of logs) {
     // A request without a response may be in the log, with any status, or missing from it.
-    const [unseen, alone] = differences(client.seen, door.seen, client.unanswered, new Map())
+    const [unseen, alone] = differences(seen, witness.seen, client.unanswered, new Map())
     if (unseen.length + alone.length > 0) {
       problems.push(
-        `the client and the log of its door tell different stories: ${inWords(unseen, 'only the client has')}${unseen.length > 0 && alone.length > 0 ? '; ' : ''}${inWords(alone, 'only the log has')}`
+        `the client and the log of ${name} tell different stories: ${inWords(unseen, 'only the client has')}${unseen.length > 0 && alone.length > 0 ? '; ' : ''}${inWords(alone, 'only the log has')}`
       )
     }
   }
+  if (isPlaced) problems.push(...placelessOf(client, edges.length))
   if (doorRole !== 'origin') {
-    const forwarded = door ?? client
+    const forwarded = logs.length === 0 ? client : together(logs.map(({ witness }) => witness))
     // A failed request may be missing from the origin's log: it never arrived, or did not finish. A renewal behind a
     // stale copy is in the origin's log only.
     const [lost, strange] = differences(
@@ -84,6 +81,27 @@ async function compare ({ directory, doorRole, resource = 'page', counter }) {
     }
   }
   return problems
+}
+
+/**
+ * @param {Witness} client
+ * @param {number} edges
+ * @returns {string[]} a sentence if a response names no edge, or none of these
+ */
+function placelessOf ({ seenAt }, edges) {
+  const places = Array.from({ length: edges }, (_, index) => edgePlace(index))
+  const strange = [...seenAt].filter(([place]) => !places.includes(place)).flatMap(([, seen]) => [...seen])
+  return strange.length === 0 ? [] : [`responses that none of ${edges} edges gave: ${inWords(strange, 'the client has')}`]
+}
+
+/**
+ * @param {Witness[]} each  of one edge
+ * @returns {Pick<Witness, 'forwarded' | 'failed' | 'renewable'>} of all
+ */
+function together (each) {
+  const of = (/** @type {'forwarded' | 'failed' | 'renewable'} */ name) =>
+    each.reduce((total, witness) => sum(total, witness[name]), /** @type {Tally} */ (new Map()))
+  return { forwarded: of('forwarded'), failed: of('failed'), renewable: of('renewable') }
 }
 
 /**
@@ -144,12 +162,6 @@ function inWords (found, who) {
 const addressOf = (key) => key.split(' ', 2).join(' ')
 
 /**
- * @param {Tally} tally
- * @param {string} key
- */
-const add = (tally, key) => { tally.set(key, (tally.get(key) ?? 0) + 1) }
-
-/**
  * @param {Tally} one
  * @param {Tally} other
  */
@@ -157,130 +169,4 @@ function sum (one, other) {
   const total = new Map(one)
   for (const [key, count] of other) total.set(key, (total.get(key) ?? 0) + count)
   return total
-}
-
-/**
- * The observations of one witness.
- * @typedef {object} Witness
- * @property {Tally} seen  method, address, status, cache status and revision of each request
- * @property {Tally} forwarded  method and address of each request that a cache sent on
- * @property {Tally} answered  method and address of each request with a response
- * @property {Tally} failed  the same of each with a 5xx, or that the client gave up (499 in nginx's log)
- * @property {Tally} renewable  the same of each that got a copy while the cache renews it (RFC 5861)
- * @property {Tally} unanswered  the same of each without a response
- * @property {number} reads
- * @property {number} writes
- */
-
-/** @returns {Witness} */
-const newWitness = () => ({
-  seen: new Map(),
-  forwarded: new Map(),
-  answered: new Map(),
-  failed: new Map(),
-  renewable: new Map(),
-  unanswered: new Map(),
-  reads: 0,
-  writes: 0
-})
-
-/**
- * @param {Witness} witness
- * @param {{method: string, uri: string, status: number, cacheStatus: string, revision: string,
- *   forwarded: number}} request
- */
-function witnessed (witness, { method, uri, status, cacheStatus, revision, forwarded }) {
-  const address = `${method} ${uri}`
-  add(
-    witness.seen,
-    `${address} ${status}${cacheStatus && ` ${cacheStatus}`}${revision && ` revision ${revision}`}`
-  )
-  add(witness.answered, address)
-  for (let times = 0; times < forwarded; times++) add(witness.forwarded, address)
-  if (status >= 499) add(witness.failed, address)
-  if (cacheStatus === 'UPDATING' || cacheStatus === 'STALE') add(witness.renewable, address)
-  if (method === 'GET' || method === 'HEAD') witness.reads += 1
-  else witness.writes += 1
-}
-
-/**
- * @param {string} directory
- * @param {import('../../scenarios/short-links.js').Resource} resource
- */
-async function readSamples (directory, resource) {
-  const witness = newWitness()
-  const uriOf = resource === 'short-link' ? linkPath : (/** @type {string} */ _, /** @type {string} */ page) => `/wiki/${page}`
-  for (const name of ['samples.csv.gz', 'background.csv.gz']) {
-    /** @type {number[] | null} */
-    let positions = null
-    await eachLine(path.join(directory, name), (line) => {
-      const cells = line.split(',')
-      if (positions === null) {
-        positions = SAMPLE_COLUMNS.map((name) => cells.indexOf(name))
-        return
-      }
-      const [page, method, status, failure, cacheStatus, revision] = positions.map((position) => cells[position])
-      if (failure === NEVER_SENT) return
-      const uri = uriOf(method, page)
-      if (status === '0') {
-        add(witness.unanswered, `${method} ${uri}`)
-        add(witness.failed, `${method} ${uri}`)
-      } else {
-        witnessed(witness, {
-          method,
-          uri,
-          status: Number(status),
-          cacheStatus,
-          revision,
-          forwarded: SERVED_BY_CACHE.has(cacheStatus) ? 0 : 1
-        })
-      }
-    })
-  }
-  return witness
-}
-
-/**
- * @param {string} directory
- * @param {string} role
- */
-async function readLog (directory, role) {
-  const witness = newWitness()
-  await eachLine(path.join(directory, `${role}.log.gz`), (line) => {
-    const {
-      method,
-      uri,
-      status,
-      cache_status: cacheStatus,
-      upstream_status: upstream = '',
-      page_revision: revision = ''
-    } = JSON.parse(line)
-    // Commas and colons separate tries of several servers (ngx_http_upstream_module, $upstream_status).
-    witnessed(witness, {
-      method,
-      uri,
-      status,
-      cacheStatus,
-      revision,
-      forwarded: upstream.split(/[,:]/).filter(Boolean).length
-    })
-  })
-  return witness
-}
-
-/**
- * @param {string} file  compressed; a missing file has no lines
- * @param {(line: string) => void} take
- * @throws {Error} when the file is truncated, or `take` cannot read a line
- */
-async function eachLine (file, take) {
-  if (!existsSync(file)) return
-  const text = createGunzip()
-  // Reading `text` below throws the pipeline's error.
-  pipeline(createReadStream(file), text, () => {})
-  try {
-    for await (const lines of linesOf(text)) for (const line of lines) if (line !== '') take(line)
-  } catch (error) {
-    throw new Error(`${path.basename(file)} cannot be read: ${/** @type {Error} */ (error).message}`)
-  }
 }

@@ -34,6 +34,7 @@
  * @property {number} stale_if_error_s
  * @property {import('../stack/cache.js').CacheName} cache
  * @property {boolean} collapsing
+ * @property {number} edges
  * @property {number} origin_cache_mib
  * @property {import('../stack/database.js').DatabaseKind} database
  * @property {number} database_pool
@@ -82,6 +83,7 @@ export const DEFAULT_SETTINGS = Object.freeze({
   stale_if_error_s: 0,
   cache: 'edge',
   collapsing: true,
+  edges: 1,
   origin_cache_mib: 0,
   database: 'single',
   database_pool: 100,

@@ -1,6 +1,7 @@
 import { rmSync } from 'node:fs'
 import path from 'node:path'
 import { mongodUri } from '@stevec/harness/mongod'
+import { replicaSetUri } from '@stevec/harness/replica-set'
 import { needsPurges } from '@stevec/wiki-app/cache-policy'
 import { emptyCache } from '../stack/cache.js'
 import { forgetShortLinks } from '../stack/shared.js'
@@ -17,7 +18,7 @@ import { createLabStack } from './lab-stack.js'
 import { createLogs } from './logs.js'
 import { uploadPicture } from './picture.js'
 import { createPreparation } from './preparation.js'
-import { purgeLogEnd, purgesSince, waitUntilPurged } from './purges.js'
+import { purgeLogEnds, purgesSince, waitUntilPurged } from './purges.js'
 import { storesPages } from './storing.js'
 import { warmCache } from './warm-cache.js'
 
@@ -49,7 +50,6 @@ export async function openSite ({ config, seed, profile, links, openOrigin, sign
   const origin = await openOrigin({ config, stack: 'lab', signal, onProgress: progress.note })
   const stack = createLabStack({ directory, database, ports, origin, profile, links, signal, progress })
   const preparation = createPreparation({ seed, emulated: origin.facts.emulated === true, signal, progress })
-  const mongodbUri = database?.uri ?? mongodUri(ports.mongod)
   const serverPid = await database?.serverPid() ?? null
   /** @type {import('../machine/reading.js').WatchedProcess[]} */
   const ownDatabase = serverPid === null ? [] : [{ name: 'mongod', pid: serverPid, part: 'database' }]
@@ -59,7 +59,7 @@ export async function openSite ({ config, seed, profile, links, openOrigin, sign
   ]
   const site = createStackSite({
     directory,
-    mongodbUri,
+    databaseUri: () => database?.uri ?? ownUri(stack.state()),
     processes,
     origin,
     profile,
@@ -83,7 +83,7 @@ export async function openSite ({ config, seed, profile, links, openOrigin, sign
 /**
  * @param {object} options
  * @param {string} options.directory  of the stack
- * @param {string} options.mongodbUri  of its database
+ * @param {() => string} options.databaseUri  of the running stack
  * @param {Site['processes']} options.processes
  * @param {import('../stack/origin/origin.js').Origin} options.origin
  * @param {import('../profile/profile.js').Profile} options.profile
@@ -92,7 +92,7 @@ export async function openSite ({ config, seed, profile, links, openOrigin, sign
  * @param {AbortSignal} options.signal
  * @returns {Omit<Site, 'close' | 'links'>}
  */
-function createStackSite ({ directory, mongodbUri, processes, origin, profile, stack, preparation, signal }) {
+function createStackSite ({ directory, databaseUri, processes, origin, profile, stack, preparation, signal }) {
   const logs = createLogs(directory, () => origin.fetchLog(directory))
   const wikiUrls = () => wikiUrlsOf(stack.state())
 
@@ -103,7 +103,7 @@ function createStackSite ({ directory, mongodbUri, processes, origin, profile, s
     return stack.state()
   }
 
-  const purgesSent = (/** @type {Settings} */ settings) => arePurgesSent(settings, mongodbUri)
+  const purgesSent = (/** @type {Settings} */ settings) => arePurgesSent(settings, databaseUri())
 
   return {
     // Any new stack can continue a run.
@@ -117,17 +117,16 @@ function createStackSite ({ directory, mongodbUri, processes, origin, profile, s
 
     facts: { target: null, origin: origin.facts, wiki_shares_missing: missingForWikiShares() },
     logs,
-    // The emulated edge is a single point of presence.
-    hasPops: false,
+    hasPops: ({ edges }) => edges > 1,
     start,
     sample: origin.sample,
     processes,
     quotaCores: profile.applied.cpu ? profile.asked.origin.cpu_share : null,
 
     watchPurges (settings) {
-      const start = purgeLogEnd(directory)
+      const starts = purgeLogEnds(directory)
       return async () => needsPurges(settings.policy)
-        ? { told: await purgesSent(settings), ...await purgesSince(directory, start) }
+        ? { told: await purgesSent(settings), ...await purgesSince(directory, starts) }
         : null
     },
 
@@ -160,7 +159,7 @@ function createStackSite ({ directory, mongodbUri, processes, origin, profile, s
         controls: running.controls,
         wikiUrls: wikiUrls(),
         emptyOther,
-        warmCache: () => warmCache({ url: door.url, resource: settings.resource, lifetimeS: settings.ttl_s, signal })
+        warmCache: (edge) => warmCache({ ...edge, resource: settings.resource, lifetimeS: settings.ttl_s, signal })
       })
     },
 
@@ -181,6 +180,13 @@ function createStackSite ({ directory, mongodbUri, processes, origin, profile, s
  * @returns {Promise<boolean>} whether the wiki's queue of purges became empty in time
  */
 const arePurgesSent = async ({ policy }, mongodbUri) => !needsPurges(policy) || await waitUntilPurged(mongodbUri)
+
+/**
+ * @param {import('../stack/state.js').StackState} state
+ * @returns {string} of the stack's own database: of its primary, whichever mongod that is
+ */
+const ownUri = ({ ports, database_ports: nodes = [ports.mongod] }) =>
+  nodes.length === 1 ? mongodUri(nodes[0]) : replicaSetUri(nodes)
 
 /**
  * @param {import('../stack/state.js').StackState} state
@@ -214,7 +220,8 @@ const faultsOf = ({ origin, stack, signal }) => async (fault, { generators, hasR
  * @property {() => import('../machine/reading.js').WatchedProcess[]} processes  of this machine that serve requests
  * @property {number | null} quotaCores  that the origin's processes may use together; null: no limit
  * @property {boolean} links  whether links stand between the hops
- * @property {boolean} hasPops  whether responses name one of several points of presence
+ * @property {(settings: import('./definition.js').Settings) => boolean} hasPops  whether responses name one of several
+ *   points of presence
  * @property {(settings: import('./definition.js').Settings) =>
  *   Promise<{doors: Doors, config_hashes: Record<string, string>}>} start  for a trial with these settings
  * @property {() => Promise<void>} [renew]  the next start begins with new processes and an empty database; absent where
@@ -224,7 +231,8 @@ const faultsOf = ({ origin, stack, signal }) => async (fault, { generators, hasR
  *   prepare  brings the site into the state that
  *   such a trial begins with: pages at their sizes, a warm wiki. `mark`: as in GeneratorSettings; `warmUp`: null if it
  *   needs none
- * @property {(settings: import('./definition.js').Settings) => Promise<import('./cold.js').ColdProof>} proveCold
+ * @property {(settings: import('./definition.js').Settings) =>
+ *   Promise<import('./cold.js').ColdProof & {sentEach?: number[]}>} proveCold
  *   empties the caches and proves it at the trial's door; leaves the counter at 0
  * @property {(settings: import('./definition.js').Settings) =>
  *   () => Promise<import('./purges.js').TrialPurges | null>} watchPurges  counts the wiki's purges from

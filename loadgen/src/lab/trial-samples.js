@@ -59,10 +59,22 @@ export async function readSamples ({ load, settings, plan, mark, withPop, direct
     doneAtUs,
     cutOff,
     unreadable,
+    /** By the point of presence that responded. */
+    placed: sumByPlace([probe?.pops, backgroundCounts?.pops]),
     overlap: background === null ? null : overlapOf(probe, backgroundCounts),
     sent: sum('requests_sent'),
     served: sum('served_by_cache')
   }
+}
+
+/** @param {(Record<string, number> | undefined)[]} each @returns {Record<string, number>} */
+function sumByPlace (each) {
+  /** @type {Record<string, number>} */
+  const sums = {}
+  for (const counts of each) {
+    for (const [place, count] of Object.entries(counts ?? {})) sums[place] = (sums[place] ?? 0) + count
+  }
+  return sums
 }
 
 /**

@@ -49,7 +49,7 @@ export async function runTrial (context, trial) {
   } catch (error) {
     signal.throwIfAborted()
     broken = `the trial could not be done: ${/** @type {Error} */ (error).message}`
-    measured = nothingMeasured(site.logs.linesOf(trial.settings, 0, 0))
+    measured = nothingMeasured(site.logs.linesOf(trial.settings, Array(trial.settings.edges).fill(0), 0))
   }
   site.ended(trial, measured.requests_sent + (measured.background?.requests_sent ?? 0))
   for (const file of readdirSync(directory).filter((file) => file.endsWith(RAW_SUFFIX))) {

@@ -3,10 +3,13 @@
  * @typedef {object} Door
  * @property {string} url  base URL without a trailing slash
  * @property {boolean} caching  whether a cache may respond
+ * @property {string[]} [urls]  of several edges, the first is `url`; all take requests for its host
  * @property {string} path  hops of a request, for people
  * @property {boolean} [several_caches]  several machines with separate copies may respond, so the number of requests to
  *   the origin is not known in advance
  */
+
+/** What a request to a door needs. @typedef {{url: string, headers: {host: string}}} Entrance */
 
 /** @typedef {'cached' | 'nocache' | 'source' | 'local'} DoorName */
 
@@ -16,6 +19,13 @@ export const HOSTS = Object.freeze({
   source: 'source.localhost',
   local: 'localhost'
 })
+
+/**
+ * @param {Pick<Door, 'url' | 'urls'>} door
+ * @returns {Entrance[]} one for each edge
+ */
+export const entrancesOf = ({ url, urls = [url] }) =>
+  urls.map((each) => ({ url: each, headers: { host: new URL(url).host } }))
 
 /**
  * @param {import('../config.js').Ports} ports
@@ -44,4 +54,18 @@ export function doorsOf (ports) {
       path: 'caching proxy of the client → origin → wiki'
     }
   }
+}
+
+/**
+ * @param {Record<'cached' | 'nocache', Door>} doors  that lead to one edge
+ * @param {number[]} ports  of all edges, for clients
+ * @returns {Record<'cached' | 'nocache', Door>} that lead to each
+ */
+export function doorsOfEdges ({ cached, nocache }, ports) {
+  const toEach = (/** @type {Door} */ door) => ({
+    ...door,
+    urls: ports.map((port) => `${new URL(door.url).protocol}//${new URL(door.url).hostname}:${port}`),
+    path: door.path.replace('edge', `one of ${ports.length} edges`)
+  })
+  return { cached: { ...toEach(cached), several_caches: true }, nocache: toEach(nocache) }
 }

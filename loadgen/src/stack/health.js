@@ -2,6 +2,7 @@ import { isAlive, logTail, waitUntil } from '@stevec/harness/processes'
 import { request } from '@stevec/harness/request'
 import { hasKeeper } from '../keeper/keeper-lock.js'
 import { readStatus } from '../keeper/status-file.js'
+import { entrancesOf } from './doors.js'
 import { StackError } from './stack-error.js'
 import { isRunning, logOf, readState } from './state.js'
 
@@ -21,7 +22,7 @@ export async function inspectStack (directory) {
   const state = readState(directory)
   if (state === null || !isRunning(state)) return null
   const doors = await Promise.all(Object.entries(state.doors).map(async ([name, door]) =>
-    [name, { ...door, healthy: await answers(`${door.url}/healthz`) }]))
+    [name, { ...door, healthy: await answers(door) }]))
   return {
     state,
     dead: state.processes.filter((identity) => !isAlive(identity)).map(({ name }) => name),
@@ -39,7 +40,7 @@ export async function inspectStack (directory) {
 export async function waitForDoors (state, directory) {
   const dead = () => state.processes.find((identity) => !isAlive(identity))
   for (const [name, door] of Object.entries(state.doors)) {
-    const open = async () => dead() !== undefined || answers(`${door.url}/healthz`)
+    const open = async () => dead() !== undefined || answers(door)
     const opened = await waitUntil(open, READY_TIMEOUT_MS, 50)
     const ended = dead()
     if (ended) {
@@ -51,10 +52,12 @@ export async function waitForDoors (state, directory) {
   }
 }
 
-/** @param {string} url */
-async function answers (url) {
+/** @param {import('./doors.js').Door} door @returns {Promise<boolean>} whether the wiki does, through each edge */
+async function answers (door) {
   try {
-    return (await request(url, { timeoutMs: ANSWER_TIMEOUT_MS })).status === 200
+    const responses = await Promise.all(entrancesOf(door).map(({ url, headers }) =>
+      request(`${url}/healthz`, { headers, timeoutMs: ANSWER_TIMEOUT_MS })))
+    return responses.every(({ status }) => status === 200)
   } catch {
     return false
   }

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { freePorts } from '@stevec/harness/ports'
 import { makeCacheDirectory } from './cache.js'
-import { doorsOf, HOSTS } from './doors.js'
+import { doorsOf, doorsOfEdges, HOSTS } from './doors.js'
+import { edgeName } from './edge-names.js'
 import { sharedServers } from './shared.js'
 
 /**
@@ -30,6 +31,24 @@ const withoutLinks = (internal, ports) => ({
   cache: internal.clientToCache
 })
 
+/**
+ * The ports of an edge; clients use `publicPort`, and the edge fetches from `originPort`.
+ * @typedef {{name: string, publicPort: number, port: number, originPort: number, controlPort: number}} EdgePorts
+ */
+
+/** An edge beyond the first. */
+const PORTS_OF_EDGE = 4
+
+/**
+ * @param {number} index
+ * @param {number[]} free
+ * @param {number | null} originPort  where no link stands between the hops
+ * @returns {EdgePorts}
+ */
+const edgePorts = (index, [publicPort, controlPort, port, link], originPort) => originPort === null
+  ? { name: edgeName(index), publicPort, controlPort, port, originPort: link }
+  : { name: edgeName(index), publicPort, controlPort, port: publicPort, originPort }
+
 const newToken = () => randomBytes(16).toString('hex')
 
 /**
@@ -44,27 +63,44 @@ const newToken = () => randomBytes(16).toString('hex')
  * @param {number} options.wikis
  * @param {number} options.databaseNodes
  * @param {import('./shared.js').Shared} options.shared
- * @returns {Promise<{state: import('./state.js').StackState, internal: InternalPorts}>}
+ * @param {number} options.edges
+ * @returns {Promise<{state: import('./state.js').StackState, internal: InternalPorts, edges: EdgePorts[]}>}
  */
-export async function planStack ({ ports, cache, profile, origin, cachePolicy, links, wikis, databaseNodes, shared }) {
-  const count = INTERNAL_PORTS.length + wikis - 1 + databaseNodes - 1 + sharedServers(shared)
+export async function planStack (
+  { ports, cache, profile, origin, cachePolicy, links, wikis, databaseNodes, shared, edges: edgesCount }
+) {
+  const count = INTERNAL_PORTS.length + wikis - 1 + databaseNodes - 1 + sharedServers(shared) +
+    (edgesCount - 1) * PORTS_OF_EDGE
   const free = await freePorts(count, Object.values(ports))
   const linked = /** @type {InternalPorts} */ (
     Object.fromEntries(INTERNAL_PORTS.map((name, index) => [name, free[index]])))
   const more = free.slice(INTERNAL_PORTS.length)
+  const take = (/** @type {number} */ ports) => more.splice(0, ports)
   const internal = links ? linked : withoutLinks(linked, ports)
+  /** @type {EdgePorts} */
+  const first = {
+    ...{ name: edgeName(0), publicPort: ports.edge, port: internal.edge },
+    ...{ originPort: internal.edgeToOrigin, controlPort: internal.edgeControl }
+  }
+  const edges = [first, ...Array.from({ length: edgesCount - 1 }, (_, index) =>
+    edgePorts(index + 1, take(PORTS_OF_EDGE), links ? null : ports.origin))]
+  // One CDN: a purge has the same token everywhere.
+  const token = newToken()
   const control = (/** @type {number} */ port, token = newToken()) => ({ url: `http://127.0.0.1:${port}`, token })
   /** @type {import('./state.js').StackState} */
   const state = {
     schema_version: 1,
     started_at: new Date().toISOString(),
     ports,
-    wiki_ports: [ports.wiki, ...more.slice(0, wikis - 1)],
-    database_ports: [ports.mongod, ...more.slice(wikis - 1, wikis + databaseNodes - 2)],
-    shared_ports: more.slice(wikis + databaseNodes - 2),
+    wiki_ports: [ports.wiki, ...take(wikis - 1)],
+    database_ports: [ports.mongod, ...take(databaseNodes - 1)],
+    shared_ports: take(sharedServers(shared)),
     reserved_ports: free,
     doors: doorsOf(ports),
-    controls: { edge: control(internal.edgeControl), local: control(internal.localControl) },
+    controls: {
+      ...Object.fromEntries(edges.map(({ name, controlPort }) => [name, control(controlPort, token)])),
+      local: control(internal.localControl)
+    },
     config_hashes: {},
     processes: [],
     cgroups: [],
@@ -74,7 +110,8 @@ export async function planStack ({ ports, cache, profile, origin, cachePolicy, l
     links_api: links ? `http://127.0.0.1:${internal.toxiproxy}` : null,
     origin
   }
-  if (cache === 'edge') return { state, internal }
+  if (edgesCount > 1) Object.assign(state.doors, doorsOfEdges(state.doors, edges.map(({ publicPort }) => publicPort)))
+  if (cache === 'edge') return { state, internal, edges }
   const { clientToCache } = internal
   state.cache = {
     name: cache,
@@ -88,23 +125,26 @@ export async function planStack ({ ports, cache, profile, origin, cachePolicy, l
   const url = `http://${HOSTS.cached}:${clientToCache}`
   state.doors.cached = { ...state.doors.cached, url, path: `${cache} (caching) → origin → wiki` }
   if (cache === 'nginx') state.controls.cache = control(internal.cacheControl, state.cache.control_token)
-  return { state, internal }
+  return { state, internal, edges }
 }
 
 /**
  * @param {import('./state.js').StackState} state
  * @param {InternalPorts} internal
+ * @param {EdgePorts[]} edges
  * @param {string} originAddress  host:port
  * @returns {import('@stevec/harness/toxiproxy').Link[]} one for each hop
  */
-export function linksOf ({ ports, cache }, internal, originAddress) {
+export function linksOf ({ ports, cache }, internal, edges, originAddress) {
   const here = (/** @type {number} */ port) => `127.0.0.1:${port}`
   const links = [
-    { name: 'client-edge', listen: ports.edge, upstream: here(internal.edge) },
+    ...edges.flatMap(({ name, publicPort, port, originPort }) => [
+      { name: `client-${name}`, listen: publicPort, upstream: here(port) },
+      { name: `${name}-origin`, listen: originPort, upstream: originAddress }
+    ]),
     { name: 'client-origin', listen: ports.origin, upstream: originAddress },
     { name: 'client-local', listen: ports.local, upstream: here(internal.local) },
-    { name: 'local-origin', listen: internal.localToOrigin, upstream: originAddress },
-    { name: 'edge-origin', listen: internal.edgeToOrigin, upstream: originAddress }
+    { name: 'local-origin', listen: internal.localToOrigin, upstream: originAddress }
   ]
   if (!cache) return links
   return [

@@ -3,31 +3,44 @@ import { startProcess } from '@stevec/harness/processes'
 import { nginxModulesDirectory, requireTool } from '@stevec/harness/tools/locate'
 import { prepareRole } from '@stevec/nginx'
 import { HOSTS } from './doors.js'
+import { edgePlace, edgeProcess } from './edge-names.js'
 import { logOf } from './state.js'
 
 /**
- * Starts the edge and the client's own caching proxy.
+ * Starts the edges and the client's own caching proxy.
  * @param {import('./state.js').StackState} state
  * @param {import('./stack.js').Starting} starting
  * @param {import('./layout.js').InternalPorts} internal
+ * @param {import('./layout.js').EdgePorts[]} edges
  * @param {import('@stevec/nginx').EdgeOptions} edgeOptions
  */
-export async function startProxies ({ ports, controls, config_hashes: hashes }, starting, internal, edgeOptions) {
+export async function startProxies (
+  { ports, controls, config_hashes: hashes }, starting, internal, edges, edgeOptions
+) {
   const { directory, outlive, started, next } = starting
   next('nginx')
-  const roles = /** @type {const} */ ([
-    {
+  /** @type {{folder: string, name: string, role: Parameters<typeof prepareRole>[0]}[]} */
+  const proxies = edges.map(({ name, port, originPort, controlPort }, index) => ({
+    folder: name,
+    name: edgeProcess(name),
+    role: {
       role: 'edge',
-      port: internal.edge,
+      port,
+      // Clients address each by the name and port of the first, as with anycast, and so does a purge.
       publicPort: ports.edge,
-      originPort: internal.edgeToOrigin,
+      originPort,
       cachedHost: HOSTS.cached,
       nocacheHost: HOSTS.nocache,
-      controlPort: internal.edgeControl,
-      controlToken: controls.edge.token,
+      controlPort,
+      controlToken: controls[name].token,
+      ...edges.length === 1 ? {} : { place: edgePlace(index) },
       ...edgeOptions
-    },
-    {
+    }
+  }))
+  proxies.push({
+    folder: 'local',
+    name: 'nginx local',
+    role: {
       role: 'local',
       port: internal.local,
       sourcePort: internal.localToOrigin,
@@ -36,12 +49,11 @@ export async function startProxies ({ ports, controls, config_hashes: hashes }, 
       controlPort: internal.localControl,
       controlToken: controls.local.token
     }
-  ])
+  })
   const binary = requireTool('nginx').path
   const modulesDirectory = nginxModulesDirectory(binary) ?? ''
-  for (const role of roles) {
-    const name = `nginx ${role.role}`
-    const own = path.join(directory, role.role)
+  for (const { folder, name, role } of proxies) {
+    const own = path.join(directory, folder)
     const { command, args, sha256 } = await prepareRole(role, { directory: own, binary, modulesDirectory })
     hashes[`nginx/${role.role}`] = sha256
     started(await startProcess({ name, command, args, logFile: logOf(directory, name), outlive }))

@@ -1,5 +1,6 @@
 import { OTHER_CACHES } from '@stevec/cdn/caches'
 import { nodeName } from '@stevec/harness/replica-set'
+import { EDGE_NAMES, edgeProcess } from './edge-names.js'
 import { SHARED_NAMES } from './shared.js'
 import { isWiki } from './wiki-names.js'
 
@@ -8,7 +9,7 @@ const PARTS = /** @type {Record<string, import('../machine/reading.js').Part>} *
   ...Object.fromEntries([0, 1, 2].map((index) => [nodeName(index), 'database'])),
   ...Object.fromEntries(SHARED_NAMES.map((name) => [name, 'database'])),
   'nginx origin': 'origin',
-  'nginx edge': 'edge',
+  ...Object.fromEntries(EDGE_NAMES.map((name) => [edgeProcess(name), 'edge'])),
   'nginx local': 'edge',
   ...Object.fromEntries(['nginx', ...OTHER_CACHES].map((name) => [`cache ${name}`, 'edge'])),
   toxiproxy: 'links',

@@ -11,6 +11,7 @@ import { removeRecipes, saveRecipe } from '../keeper/recipes.js'
 import { loadProfile } from '../profile/profile.js'
 import { removeCache, startCache } from './cache.js'
 import { NODES, startDatabase } from './database.js'
+import { EDGE_NAMES } from './edge-names.js'
 import { engageProfile } from './engage-profile.js'
 import { waitForDoors } from './health.js'
 import { linksOf, planStack } from './layout.js'
@@ -42,6 +43,7 @@ import { limitWikis } from './wiki-limits.js'
  * @property {import('./cache.js').CacheName} [cache]  at the door `cached`; default: our edge
  * @property {import('./shared.js').Shared} [shared]  redis, redis-replicated: a Redis beside the database, for the
  *   wiki; none: no Redis, whatever the environment says; default: the environment's REDIS_URL
+ * @property {number} [edges]  each with a cache of its own; default 1
  * @property {number} [wikis]  behind the origin's nginx, on this machine; default 1
  * @property {number | null} [wikiCpuShare]  of one core, for each wiki; default null: no limit of its own
  * @property {import('../profile/profile.js').Profile} [profile]  limits and links of origin and client; default: `none`
@@ -90,11 +92,10 @@ export async function startStack (options) {
   refuseContradiction({ origin, wikis, wikiCpuShare, mongodbUri, database })
   requireTool('nginx')
   await refuseTakenPorts(ports, mongodbUri === undefined)
-  for (const role of ['origin', 'edge', 'local']) rmSync(path.join(directory, role), { recursive: true, force: true })
-  mkdirSync(directory, { recursive: true, mode: 0o700 })
+  prepareFolder(directory)
   const cachePolicy = wikiEnvironment.CACHE_POLICY ?? null
-  const { state, internal } = await planStack({
-    ...{ ports, cache, profile, cachePolicy, links, wikis, databaseNodes: NODES[database] },
+  const { state, internal, edges } = await planStack({
+    ...{ ports, cache, profile, cachePolicy, links, wikis, databaseNodes: NODES[database], edges: options.edges ?? 1 },
     ...{ shared: options.shared ?? 'none', origin: origin.record() }
   })
   /** @type {Starting} */
@@ -113,12 +114,12 @@ export async function startStack (options) {
     const uri = mongodbUri ?? await startDatabase(state, starting, options.databaseDirectory ?? directory)
     await startShared(state, starting, options.shared)
     const originAddress = await startOrigin(state, starting, { ...options, origin, wikiEnvironment }, internal, uri)
-    await startProxies(state, starting, internal, options.edgeOptions ?? {})
+    await startProxies(state, starting, internal, edges, options.edgeOptions ?? {})
     if (state.cache) {
       starting.next(cache)
       state.config_hashes[`cache/${cache}`] = await startCache(state.cache, directory, starting.started)
     }
-    if (links) await startLinks(state, linksOf(state, internal, originAddress), internal.toxiproxy, starting)
+    if (links) await startLinks(state, linksOf(state, internal, edges, originAddress), internal.toxiproxy, starting)
     starting.next('doors')
     await waitForDoors(state, directory)
     if (engage) await engageProfile(state)
@@ -130,6 +131,17 @@ export async function startStack (options) {
     await releasePorts(state.reserved_ports ?? [])
     throw error
   }
+}
+
+/**
+ * Creates the folder of a stack, without what nginx left of an earlier one.
+ * @param {string} directory
+ */
+function prepareFolder (directory) {
+  for (const role of ['origin', ...EDGE_NAMES, 'local']) {
+    rmSync(path.join(directory, role), { recursive: true, force: true })
+  }
+  mkdirSync(directory, { recursive: true, mode: 0o700 })
 }
 
 /**
@@ -214,7 +226,8 @@ async function startOrigin (state, starting, options, internal, mongodbUri) {
     mongodbUri,
     wikiPorts: state.wiki_ports ?? [state.ports.wiki],
     nginxPort: internal.nginx,
-    purgePort: internal.edgeControl,
+    purgePorts: EDGE_NAMES.flatMap((name) =>
+      state.controls[name] === undefined ? [] : Number(new URL(state.controls[name].url).port)),
     wikiEnvironment: wikiEnvironmentOf(state, wikiEnvironment, keepsZone),
     requestsAtOnceMax,
     outlive,

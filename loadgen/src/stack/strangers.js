@@ -8,7 +8,7 @@ import { readState } from './state.js'
 const APART = 1000
 const PORT_MAX = 65_535
 /** Folder of a role of nginx, or of mongod, in a stack's folder: `<state>/wiki/edge`. */
-const OF_STACK = /(\/\S+)\/(wiki|lab)\/(?:edge|origin|local)(?:[\s/]|$)/
+const OF_STACK = /(\/\S+)\/(wiki|lab)\/(?:edge(?:-\d)?|origin|local)(?:[\s/]|$)/
 
 /** @typedef {import('../config.js').Ports} Ports */
 /** @typedef {import('../config.js').PortName} PortName */

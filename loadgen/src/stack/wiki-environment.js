@@ -1,5 +1,6 @@
 import { needsPurges } from '@stevec/wiki-app/cache-policy'
 import { readConfig } from '../config.js'
+import { EDGE_NAMES } from './edge-names.js'
 
 /** @typedef {import('./origin/origin.js').WikiEnvironment} WikiEnvironment */
 /** @typedef {import('./state.js').StackState} StackState */
@@ -25,7 +26,7 @@ export function wikiEnvironmentOf (state, requested, keepsZone = false) {
 }
 
 /**
- * Under a policy with purges, edits purge the stack's own edge. `stevec up` keeps the zone that the environment names
+ * Under a policy with purges, edits purge the stack's own edges. `stevec up` keeps the zone that the environment names
  * (PURGE_ZONE); an experiment ignores it, so it never purges a user's zone.
  * @param {StackState} state
  * @param {Record<string, string>} requested
@@ -33,14 +34,15 @@ export function wikiEnvironmentOf (state, requested, keepsZone = false) {
  * @param {NodeJS.ProcessEnv} inherited
  * @returns {WikiEnvironment}
  */
-function purgeSettings ({ controls: { edge }, doors }, requested, keepsZone, inherited) {
+function purgeSettings ({ controls, doors }, requested, keepsZone, inherited) {
   if (keepsZone && inherited.PURGE_ZONE !== undefined) return {}
   if (!needsPurges(requested.CACHE_POLICY ?? inherited.CACHE_POLICY ?? '')) return NO_PURGES
+  const edges = EDGE_NAMES.flatMap((name) => controls[name] ?? [])
   return {
     ...NO_PURGES,
     PURGE_ZONE: 'stevec',
-    PURGE_URL: edge.url,
-    PURGE_TOKEN: edge.token,
+    PURGE_URL: edges.map(({ url }) => url).join(),
+    PURGE_TOKEN: edges[0].token,
     PUBLIC_URL: doors.cached.url
   }
 }

@@ -111,7 +111,7 @@ function knownSite ({ url, counterUrl, stackDirectory, caching, processes }) {
     processes,
     quotaCores: null,
     links: false,
-    hasPops: false,
+    hasPops: () => false,
     start: async () => ({ doors, config_hashes: {} }),
     prepare: async () => ({ doors, warmUp: null }),
     proveCold: (settings) => purgeAndProveCold({

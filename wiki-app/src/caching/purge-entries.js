@@ -32,8 +32,12 @@ export function createPurgeEntries (connection, { leaseMs, repeatAfterMs, target
   const Entries = /** @type {mongoose.Model<Entry>} */ (/** @type {unknown} */ (connection.model('Purge', schema)))
   const claim = new mongoose.Types.ObjectId()
   const api = target && { api: target.api }
-  /** Also entries of no queue: an earlier wiki with other settings wrote them. */
-  const own = () => target === undefined ? {} : target.others === null ? api : { api: mongoose.trusted({ $nin: target.others }) }
+  /** @returns {mongoose.QueryFilter<Entry>} */
+  function own () {
+    if (target === undefined) return {}
+    // Also entries of no queue: a wiki with other settings wrote them.
+    return target.others === null ? { api: target.api } : { api: mongoose.trusted({ $nin: target.others }) }
+  }
 
   const inMs = (/** @type {number} */ ms) => new Date(Date.now() + ms)
   /** @param {Pick<Entry, '_id'>[]} entries */
@@ -47,14 +51,16 @@ export function createPurgeEntries (connection, { leaseMs, repeatAfterMs, target
   return {
     /** @param {import('./invalidation.js').Stale[]} stales @param {mongoose.ClientSession} session */
     async add (stales, session) {
-      const entries = stales.map((stale) => ({ urls: [], tags: [], ...stale, ...api, again: false, due_at: new Date() }))
+      const entries = stales.map((stale) =>
+        ({ urls: [], tags: [], ...stale, ...api, again: false, due_at: new Date() }))
       await Entries.insertMany(entries, { session, lean: true })
     },
 
     /** @param {number} max @returns {Promise<Entry[]>} */
     async claim (max) {
       /** @type {Pick<Entry, '_id'>[]} */
-      const found = await Entries.find({ $and: [own(), due()] }, { _id: 1 }).sort({ due_at: 1 }).limit(max).lean().exec()
+      const found = await Entries.find({ $and: [own(), due()] }, { _id: 1 })
+        .sort({ due_at: 1 }).limit(max).lean().exec()
       if (found.length === 0) return []
       // An update takes no limit. What another queue has claimed meanwhile is no longer due.
       await Entries.updateMany({ $and: [withIds(found), due()] }, { claim, due_at: inMs(leaseMs) }).exec()

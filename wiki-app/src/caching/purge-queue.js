@@ -38,8 +38,8 @@ const CONFIRMATION_CHECK_MS = 200
  * An edit's transaction writes its entry: a crash loses no purge, and no edit waits for a cache.
  * @typedef {{connection: Connection, purge: Purge, staleOf: (commit: Commit) => Stale}} Parts
  * @typedef {Pick<import('fastify').FastifyBaseLogger, 'warn' | 'error'>} Log
- * @param {Parts & {log: Log, timing?: Partial<Timing>, target?: import('./purge-queues.js').Target}} parts  target: only
- *   these caches' entries; default: all
+ * @param {Parts & {log: Log, timing?: Partial<Timing>, target?: import('./purge-queues.js').Target}} parts
+ *   target: only these caches' entries; default: all
  */
 export function createPurgeQueue ({ connection, purge, staleOf, log, timing = {}, target }) {
   const times = { ...TIMING, ...timing }

@@ -183,20 +183,19 @@ export function createRemoteOrigin (
  * @returns {Promise<{link: ProcessIdentity, shared: string[]}>} `shared`: arguments that use the connection
  * @throws {OriginError} when there is no connection within a minute
  */
-async function connect (ssh, { directory, wikiPorts: [wikiPort], purgePort, outlive, signal, onStart }) {
+async function connect (ssh, { directory, wikiPorts: [wikiPort], purgePorts, outlive, signal, onStart }) {
   const socket = path.join(directory, 'ssh')
   if (Buffer.byteLength(socket) > SOCKET_PATH_MAX_BYTES) {
     throw new OriginError(`${socket} is too long a path for a socket; choose a shorter folder in STEVEC_STATE`)
   }
   const logFile = path.join(directory, 'ssh.log')
   // The wiki listens on its own machine's loopback only. The first forward is for writing pages and reading the
-  // counter, past every cache and log. The second one carries the wiki's purges to the edge here, which no other
+  // counter, past every cache and log. The others carry the wiki's purges to the edges here, which no other
   // machine can reach either.
   const forwards = [
     '-L',
     `127.0.0.1:${wikiPort}:127.0.0.1:${WIKI_PORT}`,
-    '-R',
-    `127.0.0.1:${purgePort}:127.0.0.1:${purgePort}`
+    ...purgePorts.flatMap((port) => ['-R', `127.0.0.1:${port}:127.0.0.1:${port}`])
   ]
   const settings = [`ConnectTimeout=${CONNECT_TIMEOUT_S}`, 'ExitOnForwardFailure=yes', 'ServerAliveInterval=30']
   const link = await startProcess({
