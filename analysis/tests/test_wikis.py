@@ -73,7 +73,7 @@ def test_throughput_and_processor_time_are_compared_with_one_wiki_block_by_block
     # 600 requests were planned, and one of them failed.
     assert one["failed_share"] == pytest.approx(1 / 600)
     assert one["planned_per_s"].centre > one["answered_per_s"].centre
-    assert by_wikis.figure(analysis, "f").draw().axes[0].get_ylabel() == "answered requests, 1/s"
+    assert [axes.get_title() for axes in by_wikis.figure(analysis).draw().axes] == list(by_wikis.LABELS.values())
 
 
 def test_requests_are_counted_by_method_with_those_that_failed(run, analyse_run):
@@ -128,5 +128,7 @@ def test_hosts_has_reads_and_writes_apart(tmp_path, analyse_run):
         ("write", 2),
     ]
     assert [row["reads_per_s"] for row in found["related-hosts"].rows] == [560, 730]
+    titles = [axes.get_title() for axes in found["throughput-by-wikis"].draw().axes]
+    assert titles[::2] == ["read: answered, 1/s", "write: answered, 1/s"]
     # Without control groups, the first words say that nothing can be concluded.
     assert wiki_shares.WITHOUT in module_for("hosts").blocks(analyse_run(run))[0].text

@@ -13,14 +13,8 @@ def blocks(analysis: Analysis) -> list[Block]:
         return [without_capacity("What several wikis answer")]
     return [
         *by_wikis.say(analysis),
-        by_wikis.figure(analysis, "throughput-by-wikis"),
-        Table(
-            "hosts",
-            "Reads and writes a second, by the number of wikis.",
-            by_wikis.NOTE,
-            by_wikis.COLUMNS,
-            by_wikis.rows(analysis),
-        ),
+        by_wikis.figure(analysis, apart=True),
+        *by_wikis.tables(analysis, "hosts", "Reads and writes a second, by the number of wikis."),
         _related(),
         *by_method.blocks(analysis),
     ]

@@ -15,8 +15,8 @@ def blocks(analysis: Analysis) -> list[Block]:
         return [without_capacity("What several wikis answer")]
     return [
         *by_wikis.say(analysis),
-        by_wikis.figure(analysis, "throughput-by-wikis"),
-        _table(analysis),
+        by_wikis.figure(analysis),
+        *by_wikis.tables(analysis, "origins", "Requests a second, by the number of wikis."),
         _related_origins(),
         *by_method.blocks(analysis),
         _related_latency(),
@@ -26,13 +26,6 @@ def blocks(analysis: Analysis) -> list[Block]:
 def evidence(analysis: Analysis) -> None:
     """None of the study's hypotheses; `expectations.py` decides what the experiment states."""
     return None
-
-
-def _table(analysis: Analysis) -> Table:
-    note = by_wikis.NOTE + "A request that fails is in “planned”, not in “answered”."
-    return Table(
-        "origins", "Requests a second, by the number of wikis.", note, by_wikis.COLUMNS, by_wikis.rows(analysis)
-    )
 
 
 def _related_origins() -> Table:
