@@ -34,6 +34,7 @@ NAMES = {  # of measures: label and unit; shares are shown in per cent
     "p95_ms": ("p95 of response times", "ms"),
     "p99_ms": ("p99 of response times", "ms"),
     "answered_per_s": ("requests answered", "1/s"),
+    "requests_per_cpu_s": ("requests answered in a CPU second", ""),
     "staleness_max_s": ("most outdated read", "s"),
     "failures": ("failed requests", ""),
     "failed_ratio": ("failed requests", "%"),

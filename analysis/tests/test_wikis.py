@@ -1,12 +1,15 @@
 """Several wikis: what grows with their number, what is planned and fails by method, and when nothing can be said."""
 
+import json
 import statistics
+from pathlib import Path
 
 import pytest
 from run_folder_fixture import build_run_folder, edit_json, edit_samples, find_trial, saturate, scale_times
 
-from stevec_report import expectations, wiki_shares
+from stevec_report import expectations, key_numbers, wiki_shares
 from stevec_report.experiments import by_method, by_wikis, module_for, origins
+from stevec_report.measures import MEASURES
 
 TWICE = {
     "that": "Two wikis answer more.",
@@ -17,6 +20,7 @@ TWICE = {
 }
 LEANER = TWICE | {"that": "Two wikis cost no more.", "measure": "requests_per_cpu_s", "times": 0.9}
 REPETITIONS = 3
+SCHEMA = Path(__file__).resolve().parents[2] / "loadgen/experiments/experiment.schema.json"
 
 
 def hasten(folder):
@@ -113,6 +117,14 @@ def test_the_related_studies_failures_are_counted_and_not_as_it_says(run, analys
     (posts,) = [row for row in rows if (row["servers"], row["groups"], row["method"]) == (1, 30, "POST")]
     assert posts["failed"] == 8584
     assert len(blocks_of(analyse_run(run))["related-origins"].rows) == 9
+
+
+def test_each_measure_that_an_expectation_may_name_can_stand_on_the_first_page(run, analyse_run):
+    schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
+    named = schema["definitions"]["expectation"]["properties"]["measure"]["enum"]
+    assert set(named) <= MEASURES.keys()
+    assert set(named) <= key_numbers.NAMES.keys()
+    assert any("CPU second" in number.label for number in key_numbers.of(analyse_run(run), None))
 
 
 def test_hosts_has_reads_and_writes_apart(tmp_path, analyse_run):
