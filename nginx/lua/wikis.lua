@@ -73,6 +73,11 @@ end
 --- The name of the upstream group for a request.
 function _M.group() return group end
 
+--- Gives a request its own method again for the log, once no wiki is asked any more. method: "" if it was not changed
+function _M.restore_method(method)
+  if method == "PUT" or method == "DELETE" then ngx.req.set_method(ngx["HTTP_" .. method]) end
+end
+
 --- Called when a request has ended: remembers that its wiki answered.
 function _M.ended(var)
   local wiki = by_address[var.upstream_addr]
