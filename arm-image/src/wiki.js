@@ -1,4 +1,7 @@
-import { chmodSync, existsSync, lutimesSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync, existsSync, lutimesSync, mkdirSync, readdirSync,
+  readFileSync, rmSync, symlinkSync, writeFileSync
+} from 'node:fs'
 import path from 'node:path'
 import { INSTALLED_AT, layApplication } from '@stevec/deploy/release/application'
 import { provideNodeModules } from '@stevec/deploy/release/npm-packages'

@@ -154,10 +154,7 @@ export async function prepareRole (role, { directory, logs, binary, modulesDirec
 export function render (
   role,
   {
-    directory,
-    logs = directory,
-    modulesDirectory,
-    sources = SOURCES,
+    directory, logs = directory, modulesDirectory, sources = SOURCES,
     user = process.getuid?.() === 0 ? userInfo().username : ''
   }
 ) {

@@ -1,5 +1,8 @@
 import { execFile } from 'node:child_process'
-import { chmodSync, copyFileSync, existsSync, lutimesSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync, copyFileSync, existsSync, lutimesSync, mkdirSync, mkdtempSync,
+  readdirSync, renameSync, rmSync, statSync, writeFileSync
+} from 'node:fs'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import { layApplication } from './application.js'
@@ -100,7 +103,11 @@ function settle (folder, epoch) {
   for (const entry of readdirSync(folder, { withFileTypes: true })) {
     const file = path.join(folder, entry.name)
     if (entry.isDirectory()) settle(file, epoch)
-    else lutimesSync(file, epoch, epoch)
+    else {
+      // The umask may have removed rights.
+      if (entry.isFile()) chmodSync(file, statSync(file).mode & 0o100 ? 0o755 : 0o644)
+      lutimesSync(file, epoch, epoch)
+    }
   }
   chmodSync(folder, 0o755)
   lutimesSync(folder, epoch, epoch)
