@@ -30,6 +30,7 @@ import { changesRoutes } from './history/changes-routes.js'
 import { editRoutes } from './writing/edit-routes.js'
 import { historyRoutes } from './history/history-routes.js'
 import { createSavedNotice } from './reading/saved-notice.js'
+import { SHORT_LINK_ROUTE, shortLinkRoute } from './short-links/short-link-route.js'
 import { searchRoutes } from './search/search-routes.js'
 import { statusRoutes } from './status/status-routes.js'
 import { newPageRoute } from './writing/new-page-route.js'
@@ -46,7 +47,7 @@ import { createServices } from './services.js'
 /** @import {WikiProcess} from './status/report.js' */
 /** @import {Config} from './settings.js' */
 
-/** @typedef {import('./http/fast-path.js').FastPath<import('./reading/view.js').View | null>} FastPath */
+/** @typedef {import('./http/fast-path.js').FastPath<any>} FastPath */
 
 /**
  * Starts without its database, too, and answers 503 until that is found.
@@ -86,7 +87,8 @@ export async function buildApp (
   const services = createServices(config, app.log, { ...caches, ...parts, createMetrics: observing?.createMetrics })
   const { database, metrics } = services
   const limits = createConcurrencyLimits({ waitMaxMs: config.QUEUE_WAIT_MAX_MS })
-  const observe = createObserver(config, app.log, { requestIds, viewRoutes: VIEW_ROUTES, metrics })
+  const viewRoutes = [...VIEW_ROUTES, SHORT_LINK_ROUTE]
+  const observe = createObserver(config, app.log, { requestIds, viewRoutes, metrics })
   const answerError = createErrorHandler(database.isUnavailable)
 
   const knownRoutes = recordRoutes(app)
@@ -131,6 +133,13 @@ async function registerRoutes (app, { config, services, counter, processes, fast
   await app.register(statusRoutes, { database, redis: services.redis, purges, processes, file: config.STATUS_FILE })
   await app.register(counterRoute, { counter, presence: services.presence })
   await app.register(assetRoutes)
+  const quick = {
+    fastPath,
+    observe,
+    isAvailable: database.isAvailable,
+    runNow: /** @type {typeof limits.runNow} */ (database.whileAvailable(limits.runNow))
+  }
+  await app.register(shortLinkRoute, { links: services.shortLinks, policy, ...quick })
   await app.register(viewRoute, {
     store,
     history,
@@ -138,10 +147,7 @@ async function registerRoutes (app, { config, services, counter, processes, fast
     home: config.HOME_PAGE,
     savedNotice: createSavedNotice({ policy, isPurged: purges?.isPurged }),
     cache: services.originCache,
-    fastPath,
-    observe,
-    isAvailable: database.isAvailable,
-    runNow: /** @type {typeof limits.runNow} */ (database.whileAvailable(limits.runNow))
+    ...quick
   })
   await app.register(newPageRoute, { store })
   await app.register(searchRoutes, { search, policy })
@@ -155,6 +161,7 @@ async function registerRoutes (app, { config, services, counter, processes, fast
     oldRevisions,
     search,
     policy,
+    shortLinks: services.shortLinks,
     counter,
     pictures: files,
     pictureMaxBytes: config.UPLOAD_MAX_BYTES,

@@ -57,6 +57,9 @@ function check (env) {
     const how = config.USERS_FILE ? 'with' : 'without'
     throw new ConfigError(`ACCESS=${config.ACCESS} is not allowed ${how} USERS_FILE: ${allowed}`)
   }
+  if (config.SHORT_LINK_READS === 'redis' && config.REDIS_URL === undefined) {
+    throw new ConfigError('SHORT_LINK_READS=redis is not allowed without REDIS_URL, where the copies are kept')
+  }
   if (needsPurges(config.CACHE_POLICY) && config.PURGE_ZONE === undefined) {
     throw new ConfigError(`CACHE_POLICY=${config.CACHE_POLICY} is not allowed without PURGE_ZONE, PUBLIC_URL and ` +
       'PURGE_TOKEN or PURGE_TOKEN_FILE: no edit would purge the CDN, which would serve old pages for ' +

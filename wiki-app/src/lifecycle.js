@@ -5,9 +5,13 @@ import { migrate } from './migrations/migrate.js'
 export const lifecycle = fp(
   /** @type {import('fastify').FastifyPluginAsync<{services: import('./services.js').Services}>} */
   async function lifecycle (app, { services }) {
-    const { database, store, originCache, oldRevisions, renderer, purges, redis, presence } = services
-    app.addHook('onReady', () => database.connect((db) => migrate({ db, migrations: store.migrations, log: app.log })))
+    const { database, store, originCache, oldRevisions, renderer, purges, redis, replica, presence } = services
+    app.addHook('onReady', () => database.connect(async (db) => {
+      await services.refuseOtherForms(db)
+      await migrate({ db, migrations: store.migrations, log: app.log })
+    }))
     if (redis) app.addHook('onReady', redis.open).addHook('onClose', redis.close)
+    if (replica) app.addHook('onReady', replica.open).addHook('onClose', replica.close)
     if (presence) app.addHook('onReady', presence.open).addHook('onClose', presence.close)
     if (originCache) app.addHook('onReady', originCache.open).addHook('onClose', originCache.close)
     app.addHook('onClose', database.close)

@@ -23,6 +23,9 @@ import { createPageStore } from './pages/store.js'
 import { parseRedisUrl } from './shared/address.js'
 import { createSharedRedis } from './shared/connection.js'
 import { createPresence } from './shared/presence.js'
+import { redisLevel } from './short-links/levels.js'
+import { defineShortLinks } from './short-links/model.js'
+import { createShortLinks } from './short-links/store.js'
 import { createAuthorsPool } from './threads/authors.js'
 
 /** @import {Connection} from 'mongoose' */
@@ -32,6 +35,7 @@ import { createAuthorsPool } from './threads/authors.js'
 /** @import {Database} from './database/database.js' */
 /** @import {createMetrics} from './observe/metrics.js' */
 /** @import {Models} from './pages/model.js' */
+/** @import {SharedRedis} from './shared/connection.js' */
 /** @import {Config} from './settings.js' */
 
 const MIB = 1_048_576
@@ -59,6 +63,7 @@ export function createServices (config, log, parts) {
   const models = defineModels(database.connection)
   const metrics = createMetrics?.(database)
   const redis = redisOf(config, log)
+  const replica = replicaOf(config, log)
   if (redis) metrics?.addRedis(redis)
   const policy = policyOf(config)
   const purges = purgesOf(config, log, { ...parts, policy, connection: database.connection })
@@ -66,7 +71,10 @@ export function createServices (config, log, parts) {
   const authors = createAuthorsPool()
   const rendering = makeRenderer({ maxBytes: config.PAGE_MAX_BYTES, pool: authors })
   const renderer = metrics ? metrics.timed(rendering) : rendering
-  const pages = createPageStore({ models, renderer, outbox: purges, readsAtOnce: config.PAGE_READS_AT_ONCE, log })
+  const { connection } = database
+  const { shortLinks, refuseOtherForms } = shortLinksOf(config, { models, connection, redis, replica })
+  const readsAtOnce = config.PAGE_READS_AT_ONCE
+  const pages = createPageStore({ models, renderer, outbox: purges, shortLinks, readsAtOnce, log })
   const store = metrics ? metrics.counted(pages) : pages
   const history = createHistory(models)
   const files = createFileStore({
@@ -81,7 +89,10 @@ export function createServices (config, log, parts) {
     policy,
     purges,
     redis,
+    replica,
     presence: redis && createPresence({ redis }),
+    shortLinks,
+    refuseOtherForms,
     renderer,
     store,
     history,
@@ -138,10 +149,38 @@ const originCacheOf = ({ ORIGIN_CACHE_MIB: mib }, log, { Pages }, connection) =>
   ? undefined
   : createOriginCache({ connection, collection: Pages.collection.name, maxBytes: mib * MIB, log })
 
-/** @param {Config} config @param {Log} log @returns {import('./shared/connection.js').SharedRedis | undefined} */
+/** @param {Config} config @param {Log} log @returns {SharedRedis | undefined} */
 function redisOf ({ REDIS_URL: url }, log) {
   const address = url === undefined ? null : parseRedisUrl(url)
   return address === null ? undefined : createSharedRedis({ address, log })
+}
+
+/**
+ * @param {Config} config
+ * @param {{models: Models, connection: Connection} & Record<'redis' | 'replica', SharedRedis | undefined>} parts
+ */
+function shortLinksOf (config, { models, connection, redis, replica }) {
+  const model = defineShortLinks(connection, config.SHORT_LINK_INDEX)
+  const levelOf = redis && config.SHORT_LINK_READS === 'redis' ? redisLevel({ redis, replica }) : undefined
+  const shortLinks = createShortLinks({ models, model, readsAtOnce: config.PAGE_READS_AT_ONCE, levelOf })
+  return { shortLinks, refuseOtherForms: model.refuseOtherForms }
+}
+
+/** @type {import('./shared/connection.js').Says} */
+const OF_REPLICA = {
+  first: 'short addresses are read from a replica of Redis',
+  back: 'a replica of Redis answers again',
+  away: 'no replica of Redis answers: short addresses are read from its master'
+}
+
+/**
+ * Only sentinels know replicas.
+ * @param {Config} config @param {Log} log @returns {SharedRedis | undefined}
+ */
+function replicaOf ({ REDIS_URL: url, SHORT_LINK_READS: reads }, log) {
+  const address = url === undefined || reads !== 'redis' ? null : parseRedisUrl(url)
+  if (address === null || address.name === null) return undefined
+  return createSharedRedis({ address, log, replicas: true, says: OF_REPLICA })
 }
 
 /**

@@ -5,6 +5,8 @@ import { ACCESS_MODES } from './access/roles.js'
 import { CACHE_POLICY_NAMES } from './caching/cache-policy.js'
 import { writableName } from './pages/name.js'
 import { parseRedisUrl } from './shared/address.js'
+import { SHORT_LINK_READS } from './short-links/levels.js'
+import { SHORT_LINK_INDEXES } from './short-links/model.js'
 
 const MIB = 1_048_576
 const YEAR_S = 31_536_000
@@ -63,6 +65,15 @@ export const SETTINGS = {
     allowed: 'the path of a file that holds the address of Redis and nothing else',
     does: 'a file with it, instead'
   })),
+  SHORT_LINK_INDEX: choice(SHORT_LINK_INDEXES, {
+    default: 'id',
+    does: 'how the database finds short addresses: `id` as `_id`, `btree` in a unique index of a field, `hashed` in a ' +
+      'hashed one, see below'
+  }),
+  SHORT_LINK_READS: choice(SHORT_LINK_READS, {
+    default: 'database',
+    does: 'where short addresses are read from: `database`, or `redis`, which keeps copies in `REDIS_URL`'
+  }),
   CACHE_POLICY: choice(CACHE_POLICY_NAMES, {
     default: 'ttl',
     does: `how caches may store pages, see below: ${listed(CACHE_POLICY_NAMES)}`

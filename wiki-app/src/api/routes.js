@@ -11,6 +11,7 @@ import { counterApi } from './counter-route.js'
 import { documentationRoutes } from './documentation.js'
 import { fileApi } from './file-routes.js'
 import { searchApi } from './search-routes.js'
+import { shortLinkApi } from './short-link-routes.js'
 import { historyApi } from './history-routes.js'
 import { pageApi } from './page-routes.js'
 import { SECURITY_SCHEMES, SHARED_SCHEMAS } from './schemas.js'
@@ -44,6 +45,7 @@ const OPENAPI = {
     { name: 'pages', description: 'Single pages' },
     { name: 'search', description: 'Lists and search' },
     { name: 'history', description: 'History' },
+    { name: 'short-links', description: 'Short addresses' },
     { name: 'files', description: 'Pictures' },
     { name: 'archive', description: 'Import and export' },
     { name: 'counter', description: 'Requests that reached the wiki' }
@@ -52,13 +54,14 @@ const OPENAPI = {
 
 /**
  * @typedef {Pick<Services, 'store' | 'history' | 'oldRevisions' | 'search' | 'importFiles' | 'importSlots' |
- *   'policy'>} Parts
+ *   'policy' | 'shortLinks'>} Parts
  * @type {import('fastify').FastifyPluginAsync<Parts & {pictures: FileStore, pictureMaxBytes: number,
  *   counter: import('../counter.js').Counter, archived: () =>
  *   AsyncIterable<import('../archive/zip.js').ZipItem>}>}
  */
 export async function apiRoutes (app, {
-  store, history, oldRevisions, search, pictures, pictureMaxBytes, archived, importFiles, importSlots, counter, policy
+  store, history, oldRevisions, search, pictures, pictureMaxBytes, archived, importFiles, importSlots, counter, policy,
+  shortLinks
 }) {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', { parseAs: 'string' }, jsonParser(app))
@@ -85,6 +88,7 @@ export async function apiRoutes (app, {
     await api.register(fp(pageApi), { store, policy })
     await api.register(fp(searchApi), { search, policy })
     await api.register(fp(historyApi), { store, history, oldRevisions, policy })
+    await api.register(fp(shortLinkApi), { links: shortLinks })
     await api.register(fp(fileApi), { files: pictures, maxBytes: pictureMaxBytes, policy })
     await api.register(fp(archiveApi), { archived, importFiles, importSlots })
     await api.register(fp(counterApi), { counter })

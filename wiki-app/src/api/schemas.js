@@ -117,6 +117,15 @@ export const SHARED_SCHEMAS = Object.entries({
     author: { type: 'string', description: 'Who uploaded it, empty for nobody known.' },
     created_at: TIME
   }),
+  ShortLink: strict({
+    id: { type: 'string' },
+    url: { type: 'string', description: 'The short address: a path of this wiki.' },
+    page: { ...NAME, description: 'The name now of the page that it leads to.' },
+    revision: {
+      type: ['integer', 'null'], description: 'The revision that it leads to; null: the page as it is at any time.'
+    },
+    created_at: TIME
+  }),
   Counter: strict({
     epoch: { type: 'string', description: 'Differs when something counted was lost, e.g. after a restart.' },
     count: strict({
@@ -241,7 +250,7 @@ const PROBLEMS = {
   403: 'You may not change anything here (your role, ACCESS=read-only), or the request comes from another site’s page.',
   404: 'There is nothing of that name or number.',
   408: 'The request did not arrive in time.',
-  409: 'The name is taken, or there are too many subpages.',
+  409: 'The name or the address is taken, or there are too many subpages or addresses.',
   412: 'The page is not as you expect it. Nothing was changed.',
   413: 'It is too large.',
   415: 'The body is of another type than described here, or a damaged picture.',

@@ -2,6 +2,7 @@ import { hashOf } from '../http/hash.js'
 import { historyUrl, linksUrl, namesAbove, rawUrl, tagUrl, viewUrl } from '../pages/name.js'
 import { LINKING_MAX } from '../pages/link-targets.js'
 import { subpagesUrl } from '../pages/subpage-names.js'
+import { shortLinkUrl } from '../short-links/ids.js'
 
 /** @import {Commit} from '../pages/commit.js' */
 
@@ -14,8 +15,8 @@ import { subpagesUrl } from '../pages/subpage-names.js'
  * Caches revalidate the rest: later parts of lists, searches, the API.
  * @param {Commit} commit @param {string} [home]  name of the page at `/` @returns {Stale}
  */
-export function urlsFor ({ name, authors, tags, linking, links, listed, above }, home) {
-  if (linking.length > LINKING_MAX) return { everything: true }
+export function urlsFor ({ name, authors, tags, linking, links, listed, above, shortLinks = [] }, home) {
+  if (linking.length + shortLinks.length > LINKING_MAX) return { everything: true }
   const pages = [name, ...linking, ...above]
   const changes = ['', ...authors.map((author) => `?${new URLSearchParams({ author })}`)]
   return {
@@ -27,15 +28,17 @@ export function urlsFor ({ name, authors, tags, linking, links, listed, above },
       '/pages', ...namesAbove(name).map(subpagesUrl),
       ...changes.flatMap((query) => [`/changes${query}`, `/changes.atom${query}`]),
       ...tags.map(tagUrl), ...(tags.length > 0 ? ['/tags'] : []),
+      ...shortLinks.map(shortLinkUrl),
       ...links.map(linksUrl), ...(links.length > 0 || listed ? ['/wanted', '/orphaned'] : [])
     ])]
   }
 }
 
 /** Only pages can be stored. @param {Commit} commit @returns {Stale} */
-export function tagsFor ({ name, linking, above }) {
+export function tagsFor ({ name, linking, above, shortLinks = [] }) {
   if (linking.length > LINKING_MAX) return { everything: true }
-  return { everything: false, urls: [], tags: [...new Set([name, ...linking, ...above].map(tagOf))] }
+  const moved = shortLinks.length > 0 ? [shortLinkTag(name)] : []
+  return { everything: false, urls: [], tags: [...new Set([...[name, ...linking, ...above].map(tagOf), ...moved])] }
 }
 
 /** @param {string[]} names */
@@ -43,3 +46,6 @@ export const purgeKeysOf = (names) => ({ urls: names.map(viewUrl), tags: names.m
 
 /** Cloudflare's tags ignore case and have no spaces. @param {string} name */
 export const tagOf = (name) => `page-${hashOf(name)}`
+
+/** Of the page's short addresses: an edit changes none of them, a renaming all. @param {string} name */
+export const shortLinkTag = (name) => `short-${hashOf(name)}`

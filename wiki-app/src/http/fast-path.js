@@ -2,7 +2,10 @@ import { createServer } from 'node:http'
 
 /** @import {IncomingMessage} from 'node:http' */
 
-/** In `head`, names and values alternate. @typedef {{status: 200 | 304, head: string[], document?: Buffer}} Ready */
+/**
+ * In `head`, names and values alternate.
+ * @typedef {{status: 200 | 302 | 304, head: string[], document?: Buffer}} Ready
+ */
 
 /**
  * @template Found
@@ -20,13 +23,20 @@ import { createServer } from 'node:http'
  */
 export function createFastPath ({ onStart }) {
   /** @type {Finder<Found>} */
-  let finder = { find: () => undefined, ready: () => undefined }
+  let others = { find: () => undefined, ready: () => undefined }
+  /** @type {{below: string, finder: Finder<Found>}[]} */
+  const special = []
   /** @type {WeakMap<IncomingMessage, {found: Found | Promise<Found>, lead_ms: number}>} */
   const passedOn = new WeakMap()
-  const now = () => finder.answered === undefined ? 0 : performance.now()
 
-  /** @param {Found} found @param {IncomingMessage} request */
-  function readyOf (found, request) {
+  /** @param {string} [url] */
+  function finderOf (url = '') {
+    for (const { below, finder } of special) if (url.startsWith(below)) return finder
+    return others
+  }
+
+  /** @param {Finder<Found>} finder @param {Found} found @param {IncomingMessage} request */
+  function readyOf (finder, found, request) {
     try {
       return finder.ready(found, request.headers)
     } catch {
@@ -36,8 +46,11 @@ export function createFastPath ({ onStart }) {
   }
 
   return {
-    /** @param {Finder<Found>} only */
-    use (only) { finder = only },
+    /** @param {Finder<Found>} finder @param {string} [below]  paths that begin so; default: all others */
+    use (finder, below) {
+      if (below === undefined) others = finder
+      else special.push({ below, finder })
+    },
 
     /**
      * https://fastify.dev/docs/latest/Reference/Server/#serverfactory
@@ -46,6 +59,8 @@ export function createFastPath ({ onStart }) {
      */
     serverFactory (byFramework, { keepAliveTimeout, requestTimeout }) {
       const server = createServer((request, response) => {
+        const finder = finderOf(request.url)
+        const now = () => finder.answered === undefined ? 0 : performance.now()
         // While closing, the framework adds `Connection: close`.
         const found = server.listening ? finder.find(request) : undefined
         if (found === undefined) return byFramework(request, response)
@@ -56,7 +71,7 @@ export function createFastPath ({ onStart }) {
           byFramework(request, response)
         }
         const answer = (/** @type {Found} */ what) => {
-          const made = readyOf(what, request)
+          const made = readyOf(finder, what, request)
           if (made === undefined) return passOn()
           response.writeHead(made.status, made.head).end(made.document)
           finder.answered?.(request, made.status, now() - since)

@@ -37,6 +37,7 @@ import { keysOf } from './search-key.js'
  * @property {string[]} links  names that the page started or stopped linking to
  * @property {boolean} listed  whether the page entered or left the lists of pages
  * @property {string[]} above  pages above whose list of subpages changed
+ * @property {string[]} [shortLinks]  ids of short addresses that led to this name, and lead to another one now
  */
 
 /**
@@ -46,7 +47,12 @@ import { keysOf } from './search-key.js'
  */
 
 /**
- * @typedef {{targets: LinkTargets, subpages: import('./subpages.js').SubpageLists}} Between
+ * Short addresses of pages, see short-links/store.js.
+ * @typedef {Pick<import('../short-links/store.js').ShortLinks, 'move' | 'forget'>} MovedLinks
+ */
+
+/**
+ * @typedef {{targets: LinkTargets, subpages: import('./subpages.js').SubpageLists, shortLinks: MovedLinks}} Between
  * @typedef {Between & {models: Models, currentHtml: import('./current-html.js').CurrentHtml}} Stored
  * @typedef {Stored & {renderer: Renderer, outbox: Outbox, runExclusive: KeyedMutex}} WriteContext
  */

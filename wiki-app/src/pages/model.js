@@ -108,12 +108,14 @@ revisionSchema.index({ author: 1, _id: -1 })
  * @property {'page' | 'redirect' | null} is  what exists under the name
  * @property {number} sources  number of pages that link to it and of former names that redirect to it
  * @property {string} [below]  unique mark of the last change of its subpages, see subpages.js
+ * @property {string} [short_linked]  unique mark of the last short address of it, see short-links/store.js
  */
 const targetSchema = new mongoose.Schema({
   _id: String,
   is: String,
   sources: Number,
-  below: String
+  below: String,
+  short_linked: String
 }, { collection: 'targets', versionKey: false, strict: 'throw', strictQuery: 'throw' })
 targetSchema.index({ is: 1, sources: -1, _id: 1 }, { name: 'by_sources_and_name', collation: NAME_ORDER })
 

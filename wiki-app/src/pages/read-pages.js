@@ -1,5 +1,6 @@
 import { createBatchLoader } from '../database/batch-loader.js'
 import { driverOf } from '../database/driver.js'
+import { readBatch } from '../database/read-batch.js'
 import { withMissing } from '../markdown/missing.js'
 
 /** @import {Model} from 'mongoose' */
@@ -43,29 +44,11 @@ export function createPageReads ({ Pages, currentHtml, renderer, readsAtOnce }) 
       keysMax: readsAtOnce,
       readMany: async (names) => {
         const filter = { _id: { $in: names } }
-        const pages = await readBatch(filter, projection, names.length) ??
+        const pages = await readBatch(Pages, filter, projection, names.length) ??
           await driverOf(Pages).find(filter, { projection, promoteBuffers: true }).toArray()
         return new Map(pages.map((page) => [page._id, page]))
       }
     })
-  }
-
-  /**
-   * The driver's cursor costs a tenth of a page view, and keeps the reply in memory until V8 collects old objects.
-   * @param {object} filter @param {Record<string, number>} projection @param {number} pagesMax
-   * @returns {Promise<any[] | null>} null: more than one reply (16 MiB), or a failure, not retried
-   */
-  async function readBatch (filter, projection, pagesMax) {
-    const { db } = /** @type {{db: import('mongodb').Db}} */ (/** @type {unknown} */ (Pages.db))
-    const find = Pages.collection.name
-    try {
-      // Above the possible number, so the reply says that it is the last (id 0).
-      const command = { find, filter, projection, batchSize: pagesMax + 1 }
-      const { cursor: { id, firstBatch } } = await db.command(command, { promoteBuffers: true })
-      if (Number(id) === 0) return firstBatch
-      db.command({ killCursors: find, cursors: [id] }).catch(() => {})
-    } catch {}
-    return null
   }
 
   return {

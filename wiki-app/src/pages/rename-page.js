@@ -22,7 +22,7 @@ import { keysOf } from './search-key.js'
 
 /** @param {import('./commit.js').WriteContext} context */
 export function createRename (context) {
-  const { models: { Pages }, subpages: lists, outbox, runExclusive } = context
+  const { models: { Pages }, subpages: lists, shortLinks, outbox, runExclusive } = context
   const planned = createRenamePlan(context.models)
   const move = createMove(context)
 
@@ -37,10 +37,20 @@ export function createRename (context) {
   async function rename (name, target, attribution = {}, precondition = () => {}, { subpages = false } = {}) {
     const wait = createWait(Pages.db)
     return answerInTime(wait, async () => {
-      const renamed = await runExclusive(name, () => inTransaction(Pages.db, (session) =>
-        renameAll({ name, target, attribution, precondition, subpages }, session), wait))
-      outbox.added()
-      return renamed
+      /** @type {string[]} */
+      let moved = []
+      try {
+        const { commits, ...renamed } = await runExclusive(name, () => inTransaction(Pages.db, async (session) => {
+          const done = await renameAll({ name, target, attribution, precondition, subpages }, session)
+          moved = done.commits.flatMap(({ shortLinks: ids = [] }) => ids)
+          return done
+        }, wait))
+        outbox.added()
+        return renamed
+      } finally {
+        // Also after an error: the database may have committed, and the answer been lost.
+        if (moved.length > 0) await shortLinks.forget(moved)
+      }
     })
   }
 
@@ -64,14 +74,14 @@ export function createRename (context) {
     })
     const [firstCommit, ...commits] = done.flatMap(({ commits }) => commits)
     await outbox.add([{ ...firstCommit, above }, ...commits], session)
-    return { revision: done[0].target.revision, subpages: others.length }
+    return { revision: done[0].target.revision, subpages: others.length, commits: [firstCommit, ...commits] }
   }
 
   return rename
 }
 
 /** @param {import('./commit.js').WriteContext} context */
-const createMove = ({ models: { Pages, Revisions }, targets }) =>
+const createMove = ({ models: { Pages, Revisions }, targets, shortLinks }) =>
   /**
    * @param {Page} page @param {Move} move @param {Attribution} attribution @param {ClientSession} session
    * @returns {Promise<{target: Page, commits: Commit[]}>}
@@ -99,6 +109,7 @@ const createMove = ({ models: { Pages, Revisions }, targets }) =>
     const former = { revision, deleted_at: now, redirect_to: to, links: [], tags: [] }
     await Pages.updateOne({ _id: name }, { $set: former }, { session }).exec()
     await Revisions.updateMany({ page: name }, { $set: { page: to } }, { session }).exec()
+    const moved = await shortLinks.move(session, name, to)
     const { content, content_bytes: contentBytes, tags = [] } = page
     await Revisions.insertMany([{
       page: to,
@@ -115,6 +126,9 @@ const createMove = ({ models: { Pages, Revisions }, targets }) =>
     const both = { revision, authors: [author], tags, listed: true, above: [] }
     return {
       target: state,
-      commits: [{ ...both, name, linking: [], links: [to] }, { ...both, name: to, linking, links: [name] }]
+      commits: [
+        { ...both, name, linking: [], links: [to], shortLinks: moved },
+        { ...both, name: to, linking, links: [name] }
+      ]
     }
   }

@@ -17,18 +17,22 @@ import { createSubpages } from './subpages.js'
 /** @type {Outbox} */
 const SILENT = { add: async () => {}, added: () => {} }
 
+/** @type {import('./commit.js').MovedLinks} */
+const NO_LINKS = { move: async () => [], forget: async () => {} }
+
 /**
  * All names are canonical.
- * @typedef {{models: import('./model.js').Models, renderer: Renderer, outbox?: Outbox, readsAtOnce: number}} Parts
+ * @typedef {{models: import('./model.js').Models, renderer: Renderer, outbox?: Outbox, readsAtOnce: number}} Required
+ * @typedef {Required & {shortLinks?: import('./commit.js').MovedLinks}} Parts
  * @param {Parts & {log: Pick<import('fastify').FastifyBaseLogger, 'warn'>}} parts
  */
-export function createPageStore ({ models, renderer, outbox = SILENT, readsAtOnce, log }) {
+export function createPageStore ({ models, renderer, outbox = SILENT, shortLinks = NO_LINKS, readsAtOnce, log }) {
   const { Pages } = models
   const runExclusive = createKeyedMutex()
   const targets = createLinkTargets(models)
   const subpages = createSubpages(models)
   const currentHtml = createCurrentHtml({ Pages, targets, renderer, runExclusive, log })
-  const context = { models, targets, subpages, currentHtml, renderer, outbox, runExclusive }
+  const context = { models, targets, subpages, shortLinks, currentHtml, renderer, outbox, runExclusive }
   const commit = createCommit(context)
   return {
     ...createPageReads({ Pages, currentHtml, renderer, readsAtOnce }),

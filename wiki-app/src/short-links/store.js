@@ -1,0 +1,185 @@
+import { randomUUID } from 'node:crypto'
+import mongoose from 'mongoose'
+import { createBatchLoader } from '../database/batch-loader.js'
+import { driverOf } from '../database/driver.js'
+import { readBatch } from '../database/read-batch.js'
+import { answerInTime, createWait, inTransaction } from '../database/transaction.js'
+import { RevisionIsDeletion, RevisionMissing } from '../history/history.js'
+import { PageMissing } from '../pages/page-errors.js'
+import { ShortLinkMissing, ShortLinkTaken, TooManyShortLinks } from './errors.js'
+import { isId, randomId } from './ids.js'
+
+/** @import {ClientSession} from 'mongoose' */
+/** @import {Models} from '../pages/model.js' */
+/** @import {ShortLink, ShortLinkModel} from './model.js' */
+
+/** A renaming changes them all in its transaction. */
+const CHOSEN_MAX = 100
+/** A page that was renamed several times. */
+const RENAMES_MAX = 20
+const FIELDS = { id: 1, page: 1, revision: 1 }
+/** What another process has just been told cannot be lost in a failover. */
+const DURABLE = { readConcern: { level: /** @type {const} */ ('majority') } }
+
+/**
+ * `page`: canonical name. `revision` null: the page as it is at any time.
+ * @typedef {{page: string, revision: number | null}} Target
+ * @typedef {Target & {id: string, created_at: Date}} Link
+ */
+
+/**
+ * Where an address is read from. `forget` comes after the commit that changed them, and before its response.
+ * @typedef {object} Level
+ * @property {(id: string) => Promise<Target | null>} find
+ * @property {(ids: string[]) => Promise<void>} forget
+ */
+
+/**
+ * Lasting short addresses. A page has no id but its name, so a renaming changes the name in its links, too, in its own
+ * transaction, as in its revisions (docs/decisions/0043).
+ * @typedef {{models: Pick<Models, 'Pages' | 'Revisions' | 'Targets'>, model: ShortLinkModel}} Stored
+ * @param {Stored & {readsAtOnce: number, levelOf?: (database: Level) => Level}} parts  `levelOf`: what is in front of
+ *   the database
+ */
+export function createShortLinks ({ models, model, readsAtOnce, levelOf = (database) => database }) {
+  const { Links, key } = model
+  const level = levelOf({ find: createRead(model, readsAtOnce), forget: async () => {} })
+  const { make, choose } = createMaking(models, model)
+
+  return {
+    make,
+    choose,
+
+    /** For a redirect. @param {string} id @returns {Promise<Target | null>} */
+    find: async (id) => isId(id) ? level.find(id) : null,
+
+    /** @param {string} id @returns {Promise<Link>} @throws {Error} 404 */
+    async read (id) {
+      const found = await driverOf(Links).findOne(/** @type {object} */ ({ [key]: id }), DURABLE)
+      if (found === null) throw new ShortLinkMissing()
+      return linkOf(found)
+    },
+
+    /**
+     * Within the transaction of a renaming.
+     * @param {ClientSession} session @param {string} page @param {string} to
+     * @returns {Promise<string[]>} ids of the links, which lead to the new name now
+     */
+    async move (session, page, to) {
+      const found = await driverOf(Links).find({ page }, { projection: { id: 1 }, session }).toArray()
+      if (found.length > 0) await driverOf(Links).updateMany({ page }, { $set: { page: to } }, { session })
+      return found.map(idOf)
+    },
+
+    forget: level.forget
+  }
+}
+
+/** @typedef {ReturnType<typeof createShortLinks>} ShortLinks */
+
+/** @param {Pick<ShortLink, '_id' | 'id'>} stored */
+const idOf = ({ _id, id = String(_id) }) => id
+
+/** @param {ShortLink} stored @returns {Link} */
+const linkOf = (stored) =>
+  ({ id: idOf(stored), page: stored.page, revision: stored.revision, created_at: stored.created_at })
+
+/**
+ * @param {ShortLinkModel} model @param {number} readsAtOnce  ids in one read @returns {(id: string) => Promise<Target |
+ *   null>}
+ */
+function createRead ({ Links, key }, readsAtOnce) {
+  return createBatchLoader({
+    keysMax: readsAtOnce,
+    readMany: async (ids) => {
+      const filter = { [key]: ids.length === 1 ? ids[0] : { $in: ids } }
+      const found = await readBatch(Links, filter, FIELDS, ids.length) ??
+        await driverOf(Links).find(/** @type {object} */ (filter), { projection: FIELDS }).toArray()
+      return new Map(found.map((each) => [idOf(each), { page: each.page, revision: each.revision }]))
+    }
+  })
+}
+
+/** @param {Stored['models']} models @param {ShortLinkModel} model */
+function createMaking ({ Pages, Revisions, Targets }, { Links, key, keysOf }) {
+  /** @param {Target} target @param {object} options @returns {Promise<ShortLink | null>} */
+  const findRandom = ({ page, revision }, options) =>
+    driverOf(Links).findOne({ page, revision, chosen: null }, options)
+
+  /** @template T @param {(session: ClientSession) => Promise<T>} work */
+  function durably (work) {
+    const wait = createWait(Links.db)
+    return answerInTime(wait, () => inTransaction(Links.db, work, wait))
+  }
+
+  /**
+   * @param {Target} asked @param {ClientSession} session
+   * @returns {Promise<Target>} with the page's name now @throws {Error} 404
+   */
+  async function existing ({ page: asked, revision }, session) {
+    let page = asked
+    for (let renames = 0; ; renames++) {
+      const head = await Pages.findOne({ _id: page }, { deleted_at: 1, redirect_to: 1 }, { session }).lean().exec()
+      if (head?.redirect_to && renames < RENAMES_MAX) {
+        page = head.redirect_to
+        continue
+      }
+      // A deleted page has its old revisions.
+      if (head === null || (revision === null && head.deleted_at != null)) throw new PageMissing(asked)
+      break
+    }
+    if (revision !== null) await refuseMissing(page, revision, session)
+    // A renaming changes this document, too: of the two transactions, one has to begin again.
+    const mark = { $set: { short_linked: randomUUID() }, $setOnInsert: { is: null, sources: 0 } }
+    await driverOf(Targets).updateOne({ _id: page }, mark, { session, upsert: true })
+    return { page, revision }
+  }
+
+  /** @param {string} page @param {number} revision @param {ClientSession} session @throws {Error} 404 */
+  async function refuseMissing (page, revision, session) {
+    const found = await Revisions.findOne({ page, revision }, { deleted: 1 }, { session }).lean().exec()
+    if (found === null) throw new RevisionMissing(revision, page)
+    if (found.deleted) throw new RevisionIsDeletion(revision, page)
+  }
+
+  /** @param {string} id @param {Target} target @param {string | null} chosen @param {ClientSession} session */
+  async function insert (id, target, chosen, session) {
+    const stored = { ...keysOf(id), ...target, chosen, created_at: new Date() }
+    await driverOf(Links).insertOne(/** @type {any} */ (stored), { session })
+    return { link: linkOf(stored), created: true }
+  }
+
+  return {
+    /**
+     * Of one target always the same, from whichever process.
+     * @param {Target} asked @returns {Promise<{link: Link, created: boolean}>} @throws {Error} 404
+     */
+    async make (asked) {
+      const known = await findRandom(asked, DURABLE)
+      if (known !== null) return { link: linkOf(known), created: false }
+      return durably(async (session) => {
+        const target = await existing(asked, session)
+        const found = await findRandom(target, { session })
+        if (found !== null) return { link: linkOf(found), created: false }
+        return insert(randomId(), target, null, session)
+      })
+    },
+
+    /**
+     * @param {string} id @param {Target} asked @returns {Promise<{link: Link, created: boolean}>}
+     * @throws {Error} 404; 409 when the id leads elsewhere, or the page has too many
+     */
+    choose: (id, asked) => durably(async (session) => {
+      const target = await existing(asked, session)
+      const found = await driverOf(Links).findOne(/** @type {object} */ ({ [key]: id }), { session })
+      if (found !== null) {
+        if (found.page !== target.page || found.revision !== target.revision) throw new ShortLinkTaken(id)
+        return { link: linkOf(found), created: false }
+      }
+      const chosen = { page: target.page, chosen: mongoose.trusted({ $ne: null }) }
+      const count = await Links.countDocuments(chosen, { session, limit: CHOSEN_MAX }).exec()
+      if (count >= CHOSEN_MAX) throw new TooManyShortLinks(CHOSEN_MAX)
+      return insert(id, target, id, session)
+    })
+  }
+}
