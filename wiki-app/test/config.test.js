@@ -68,7 +68,7 @@ for (const [name, value] of [
   ['HOST', ''],
   ['DATABASE_POOL_MAX', '0'], ['DATABASE_POOL_MAX', '1001'],
   ['WORKERS', '0'], ['WORKERS', '65'], ['WORKERS', 'all'],
-  ['SHORT_LINK_INDEX', 'heap'], ['SHORT_LINK_READS', 'redis'], ['SHORT_LINK_READS', 'memory'],
+  ['SHORT_LINK_INDEX', 'heap'], ['SHORT_LINK_READS', 'memory'],
   ['CACHE_POLICY', 'forever'], ['CACHE_POLICY', 'toString'],
   ['CACHE_TTL_S', '-1'], ['CACHE_TTL_S', '31536001'], ['CACHE_TTL_S', '3m'],
   ['PAGE_MAX_BYTES', '0'], ['PAGE_MAX_BYTES', '3145729'],
@@ -114,6 +114,10 @@ test('ACCESS=users and USERS_FILE require each other; one alone is refused in on
     message: /^ACCESS=open is not allowed with USERS_FILE: [^\n]+$/
   })
   assert.equal(readConfig({ ACCESS: 'users', USERS_FILE: 'users.json' }).USERS_FILE, 'users.json')
+})
+
+test('copies of short addresses require a Redis', () => {
+  assert.throws(() => readConfig({ SHORT_LINK_READS: 'redis' }), /SHORT_LINK_READS=redis is not allowed without REDIS_URL/)
 })
 
 test('purging requires PUBLIC_URL and an API token, whose file only its owner may read or change', (t) => {

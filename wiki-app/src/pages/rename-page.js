@@ -60,7 +60,8 @@ export function createRename (context) {
     const page = await Pages.findOne({ _id: name }, null, { session }).lean().exec()
     if (page === null || currentRevision(page) === 0) throw new PageMissing(name)
     precondition(page)
-    const [first, ...others] = await planned({ name, target, subpages }, session)
+    const moves = await planned({ name, target, subpages }, session)
+    const [first, ...others] = moves
     const done = [await move(page, first, attribution, session)]
     // Read one after the other: together they may take much memory.
     for (const other of others) {
@@ -72,7 +73,9 @@ export function createRename (context) {
     const above = await lists.update(session, {
       came: done.map(({ target }) => target), went: [name, ...others.map(({ from }) => from)]
     })
+    const moved = await shortLinks.move(session, moves)
     const [firstCommit, ...commits] = done.flatMap(({ commits }) => commits)
+      .map((commit) => ({ ...commit, shortLinks: moved.get(commit.name) }))
     await outbox.add([{ ...firstCommit, above }, ...commits], session)
     return { revision: done[0].target.revision, subpages: others.length, commits: [firstCommit, ...commits] }
   }
@@ -81,7 +84,7 @@ export function createRename (context) {
 }
 
 /** @param {import('./commit.js').WriteContext} context */
-const createMove = ({ models: { Pages, Revisions }, targets, shortLinks }) =>
+const createMove = ({ models: { Pages, Revisions }, targets }) =>
   /**
    * @param {Page} page @param {Move} move @param {Attribution} attribution @param {ClientSession} session
    * @returns {Promise<{target: Page, commits: Commit[]}>}
@@ -109,7 +112,6 @@ const createMove = ({ models: { Pages, Revisions }, targets, shortLinks }) =>
     const former = { revision, deleted_at: now, redirect_to: to, links: [], tags: [] }
     await Pages.updateOne({ _id: name }, { $set: former }, { session }).exec()
     await Revisions.updateMany({ page: name }, { $set: { page: to } }, { session }).exec()
-    const moved = await shortLinks.move(session, name, to)
     const { content, content_bytes: contentBytes, tags = [] } = page
     await Revisions.insertMany([{
       page: to,
@@ -126,9 +128,6 @@ const createMove = ({ models: { Pages, Revisions }, targets, shortLinks }) =>
     const both = { revision, authors: [author], tags, listed: true, above: [] }
     return {
       target: state,
-      commits: [
-        { ...both, name, linking: [], links: [to], shortLinks: moved },
-        { ...both, name: to, linking, links: [name] }
-      ]
+      commits: [{ ...both, name, linking: [], links: [to] }, { ...both, name: to, linking, links: [name] }]
     }
   }

@@ -18,7 +18,7 @@ import { createSubpages } from './subpages.js'
 const SILENT = { add: async () => {}, added: () => {} }
 
 /** @type {import('./commit.js').MovedLinks} */
-const NO_LINKS = { move: async () => [], forget: async () => {} }
+const NO_LINKS = { move: async () => new Map(), forget: async () => {} }
 
 /**
  * All names are canonical.

@@ -62,13 +62,19 @@ export function createShortLinks ({ models, model, readsAtOnce, levelOf = (datab
 
     /**
      * Within the transaction of a renaming.
-     * @param {ClientSession} session @param {string} page @param {string} to
-     * @returns {Promise<string[]>} ids of the links, which lead to the new name now
+     * @param {ClientSession} session @param {{from: string, to: string}[]} moves
+     * @returns {Promise<Map<string, string[]>>} by former name: ids of its links, which lead to the new name now
      */
-    async move (session, page, to) {
-      const found = await driverOf(Links).find({ page }, { projection: { id: 1 }, session }).toArray()
-      if (found.length > 0) await driverOf(Links).updateMany({ page }, { $set: { page: to } }, { session })
-      return found.map(idOf)
+    async move (session, moves) {
+      /** @type {Map<string, string[]>} */
+      const moved = new Map()
+      const names = { $in: moves.map(({ from }) => from) }
+      const found = driverOf(Links).find({ page: names }, { projection: { id: 1, page: 1 }, session })
+      for (const link of await found.toArray()) moved.set(link.page, [...moved.get(link.page) ?? [], idOf(link)])
+      for (const { from, to } of moves) {
+        if (moved.has(from)) await driverOf(Links).updateMany({ page: from }, { $set: { page: to } }, { session })
+      }
+      return moved
     },
 
     forget: level.forget
