@@ -19,10 +19,13 @@ describe('the origin\'s proxy with two wikis', () => {
 
   /** @type {http.RequestListener} */
   function wiki (incoming, response) {
-    if (incoming.url === '/readyz') return response.end('ready')
+    if (incoming.url === '/readyz') {
+      response.end('ready')
+      return
+    }
     arrived.push(`${incoming.method} ${incoming.url}`)
-    if (incoming.url?.startsWith('/breaks')) return incoming.socket.destroy()
-    incoming.resume().on('end', () => response.end('done'))
+    if (incoming.url?.startsWith('/breaks')) incoming.socket.destroy()
+    else incoming.resume().on('end', () => response.end('done'))
   }
 
   before(async () => {
