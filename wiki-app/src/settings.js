@@ -67,8 +67,7 @@ export const SETTINGS = {
   })),
   SHORT_LINK_INDEX: choice(SHORT_LINK_INDEXES, {
     default: 'id',
-    does: 'how the database finds short addresses: `id` as `_id`, `btree` in a unique index of a field, `hashed` in a ' +
-      'hashed one, see below'
+    does: 'how the database finds short addresses: `id` as `_id`, `btree` or `hashed` by such an index of a field'
   }),
   SHORT_LINK_READS: choice(SHORT_LINK_READS, {
     default: 'database',
