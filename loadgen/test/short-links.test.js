@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict'
+import { readdirSync } from 'node:fs'
+import path from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import {
+  isRightAnswer, linkedPage, linkId, LINKS_OF_EACH, newLinkedPage, newLinkId, pagesOfLinks
+} from '../scenarios/short-links.js'
+import { createSandbox, samplesOf, trialsOf } from './helper.js'
+
+describe('short links', () => {
+  test('have ids of their own, which are far apart, and are not too many for a page', () => {
+    const ids = Array.from({ length: 5000 }, (_, link) => linkId(link))
+    const made = ['t1', 't2', 'w1'].flatMap((mark) => Array.from({ length: 5000 }, (_, index) => newLinkId(mark, index)))
+    assert.equal(new Set([...ids, ...made]).size, 20_000)
+    assert.ok([...ids, ...made].every((id) => /^[a-z0-9-]{2,40}$/.test(id)))
+    assert.ok(new Set(ids.slice(0, 100).map((id) => id[1])).size > 20, 'neighbours begin alike')
+    const targets = new Map()
+    for (const link of ids.keys()) targets.set(linkedPage(link), (targets.get(linkedPage(link)) ?? 0) + 1)
+    assert.equal(targets.size, pagesOfLinks(5000))
+    assert.equal(Math.max(...targets.values()), LINKS_OF_EACH)
+    assert.notEqual(newLinkedPage('t1', 0), newLinkedPage('t2', 0))
+  })
+
+  test('have one right answer', () => {
+    const get = (/** @type {number} */ status, /** @type {string | undefined} */ location) =>
+      isRightAnswer({ method: 'GET', status, location }, 'page-000001')
+    assert.deepEqual(
+      [
+        get(302, '/wiki/page-000001'), get(301, 'http://source.localhost/wiki/page-000001'),
+        get(302, '/wiki/page-000002'), get(302, '/wiki/page-0000011'), get(302, undefined), get(200, undefined),
+        get(307, '/wiki/page-000001')
+      ],
+      [true, true, false, false, false, false, false]
+    )
+    const put = (/** @type {number} */ status) => isRightAnswer({ method: 'PUT', status, location: undefined }, 'x')
+    assert.deepEqual([put(201), put(200)], [true, false])
+  })
+})
+
+describe('trials of short links', () => {
+  /** @type {Awaited<ReturnType<typeof createSandbox>>} */
+  let sandbox
+  /** @type {Record<string, any>[]} */
+  let trials
+  /** @type {string} */
+  let directory
+  before(async () => {
+    sandbox = await createSandbox()
+    const file = sandbox.experiment({
+      settings: {
+        ...{ resource: 'short-link', pages: 60, page_size_chars: 200, requests: 200, vus: 4, connection_reuse: true },
+        // All trials have one wiki, which is warmed up once.
+        ...{ short_link_index: 'hashed', short_link_reads: 'redis', shared: 'redis', ttl_s: 600, duration_max_s: 60 }
+      },
+      factors: {
+        way: { read: {}, write: { edit_ratio: 1 }, both: { edit_ratio: 0.5 }, cached: { door: 'cached' } }
+      },
+      presets: { quick: { repetitions: 1 } }
+    })
+    const { exitCode, stdout, stderr } = await sandbox.stevec(['run', file])
+    assert.equal(exitCode, 0, stdout + stderr)
+    assert.match(stdout, /wrote 2 pages and 60 short links/)
+    directory = path.join(sandbox.results, readdirSync(sandbox.results)[0])
+    trials = trialsOf(directory)
+  })
+  after(() => sandbox.remove())
+
+  const of = (/** @type {string} */ way) => trials.filter(({ cell }) => cell.way === way)
+  const samples = (/** @type {Record<string, any>} */ { name }) => samplesOf(path.join(directory, 'trials', name))
+
+  test('keep the law, and their logs agree with the client on each address', () => {
+    assert.equal(trials.length, 4)
+    for (const { valid, invalid_reasons: reasons } of trials) assert.ok(valid, reasons.join())
+  })
+
+  test('tell statuses apart', () => {
+    for (const { statuses, failures } of of('read')) assert.deepEqual([statuses, failures], [{ GET: { 302: 200 } }, {}])
+    for (const { statuses } of of('write')) assert.deepEqual(statuses, { PUT: { 201: 200 } })
+    for (const { statuses, writes_sent: writes } of of('both')) {
+      assert.deepEqual(statuses, { GET: { 302: 200 - writes }, PUT: { 201: writes } })
+      assert.ok(writes > 50 && writes < 150)
+    }
+  })
+
+  test('read links that exist and make links that no other trial makes', () => {
+    const known = new Set(Array.from({ length: 60 }, (_, link) => linkId(link)))
+    for (const trial of [...of('read'), ...of('cached')]) assert.ok(samples(trial).every(({ page }) => known.has(page)))
+    const writes = [...of('write'), ...of('both')].flatMap(samples).filter(({ method }) => method === 'PUT')
+    assert.ok(writes.length > 250)
+    assert.equal(new Set(writes.map(({ page }) => page)).size, writes.length)
+  })
+
+  test('find each link cold at a door with a cache, which asks the origin for it once', () => {
+    for (const { cold_proof: proof, counter, counter_expected: expected, cache_statuses: statuses } of of('cached')) {
+      assert.deepEqual(proof.observed, ['MISS', 'HIT', 'MISS'])
+      assert.equal(counter.requests, expected)
+      assert.equal(statuses.MISS, counter.requests)
+    }
+  })
+})
