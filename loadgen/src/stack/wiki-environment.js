@@ -20,7 +20,9 @@ const NO_PURGES = Object.freeze({
 export function wikiEnvironmentOf (state, requested, keepsZone = false) {
   const { page_reads_at_once: readsAtOnce } = state.profile.asked.origin
   const placed = readsAtOnce === undefined ? {} : { PAGE_READS_AT_ONCE: String(readsAtOnce) }
-  const shared = state.redis_url === undefined ? {} : { REDIS_URL: state.redis_url ?? undefined }
+  const shared = state.redis_url === undefined
+    ? {}
+    : { REDIS_URL: state.redis_url ?? undefined, REDIS_URL_FILE: undefined }
   const purges = purgeSettings(state, requested, keepsZone, readConfig().localWikiEnvironment)
   return { ...requested, ...placed, ...shared, ...purges }
 }

@@ -120,7 +120,9 @@ const startWikiProcess = (
     ...wikiEnvironment,
     HOST: '127.0.0.1',
     PORT: String(wikiPorts[index]),
-    MONGODB_URI: mongodbUri
+    MONGODB_URI: mongodbUri,
+    // The wiki refuses two addresses.
+    MONGODB_URI_FILE: undefined
   }
 })
 
