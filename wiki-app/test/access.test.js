@@ -37,6 +37,7 @@ const DEMANDS = {
   'GET /files/:file': 'anyone',
   'GET /wiki/stevec': 'anyone',
   'GET /wiki/*': 'anyone',
+  'GET /s/:id': 'anyone',
   'GET /history/*': 'anyone',
   'GET /revision/*': 'anyone',
   'GET /raw/*': 'anyone',
@@ -70,12 +71,14 @@ const DEMANDS = {
   ...Object.fromEntries([
     'openapi.json', 'counter', 'export', 'pages', 'pages/:name', 'pages/:name/backlinks', 'pages/:name/subpages',
     'pages/:name/revisions', 'pages/:name/revisions/:revision', 'pages/:name/difference',
-    'files', 'tags', 'tags/:tag/pages', 'orphaned', 'wanted', 'search', 'changes'
+    'files', 'tags', 'tags/:tag/pages', 'orphaned', 'wanted', 'search', 'changes', 'short-links/:id'
   ].map((path) => [`GET /api/v1/${path}`, 'anyone'])),
   'PUT /api/v1/pages/:name': 'editor',
   'DELETE /api/v1/pages/:name': 'editor',
   'POST /api/v1/pages/:name/rename': 'editor',
   'POST /api/v1/pages/:name/revert': 'editor',
+  'POST /api/v1/short-links': 'editor',
+  'PUT /api/v1/short-links/:id': 'editor',
   'POST /api/v1/preview': 'editor',
   'POST /api/v1/import': 'editor',
   'POST /api/v1/files': 'editor',
@@ -96,7 +99,7 @@ const routesOf = (app) => /** @type {any} */ (app).rules.flatMap(
     const key = `${each === 'HEAD' ? 'GET' : each} ${url.replace(/\.[0-9a-f]{12}\./, '.')}`
     return {
       method: each,
-      url: url.replace(/\*|:(?:tag|name|file)/, 'a').replace(':revision', '1'),
+      url: url.replace(/\*|:(?:tag|name|file|id)/, 'a').replace(':revision', '1'),
       key,
       demand: /** @type {Record<string, string>} */ (DEMANDS)[key]
     }
