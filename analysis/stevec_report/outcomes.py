@@ -12,6 +12,7 @@ from stevec_report.run_folder import Run
 from stevec_report.trial_record import TrialRecord
 from stevec_report.trial_saturation import Saturation
 from stevec_report.trial_stats import TrialStats
+from stevec_report.wiki_totals import check_totals
 
 CellKey = tuple[tuple[str, str], ...]  # (factor, level) pairs
 BlockKey = tuple[int, int]  # (number of the conditions, repetition): trials are paired within a block only
@@ -113,7 +114,8 @@ def judge(run: Run, stats: Mapping[int, TrialStats], law: LawCheck) -> list[Outc
     """Return the list of `Outcome`, one for each planned trial, in order.
 
     A trial is valid if the run called it valid, all its files are whole, the law of the counter holds in it, the
-    origin's log agrees with the counter, its clock did not step, and its background was there all the time.
+    origin's log and the wikis' totals agree with the counter, its clock did not step, and its background was there all
+    the time.
     """
     outcomes: list[Outcome] = []
     conditions = read_conditions(run.manifest)
@@ -123,7 +125,9 @@ def judge(run: Run, stats: Mapping[int, TrialStats], law: LawCheck) -> list[Outc
         if record is not None:
             # Reasons that the run recorded itself are not repeated.
             own = (
-                check_witness(record, own_stats) if record.valid else list(record.invalid_reasons) or ["marked invalid"]
+                check_witness(record, own_stats) + _check_totals(record)
+                if record.valid
+                else list(record.invalid_reasons) or ["marked invalid"]
             )
             own += check_clock(record, own_stats) + check_overlap(record, own_stats)
         reasons = tuple(dict.fromkeys(own + trial.problems + law.failures.get(trial.number, [])))
@@ -134,6 +138,11 @@ def judge(run: Run, stats: Mapping[int, TrialStats], law: LawCheck) -> list[Outc
         else:
             outcomes.append(MeasuredOutcome(*facts, record, own_stats, conditions=own_conditions))
     return outcomes
+
+
+def _check_totals(record: TrialRecord) -> list[str]:
+    counter = (record.counter_requests, record.counter_reads, record.counter_writes)
+    return check_totals(record.wiki_totals, counter)
 
 
 def valid_of(outcomes: Iterable[Outcome]) -> list[MeasuredOutcome]:

@@ -43,6 +43,7 @@ from stevec_report.law import LawCheck
 from stevec_report.outcomes import MeasuredOutcome, Outcome
 from stevec_report.run_folder import Run
 from stevec_report.verdicts import Evidence
+from stevec_report.wiki_totals import TotalsOfTrials
 from stevec_report.wording import count_of, is_or_are, slug
 
 Say = Callable[[str], None]  # takes a line of progress
@@ -138,6 +139,22 @@ class Part:
                 row["counter"] += outcome.record.counter_requests
                 row["refreshes"] += outcome.record.refreshes
         return {"without": sums[False], "with": sums[True]}
+
+    def wiki_counts(self) -> dict[int, TotalsOfTrials]:
+        """What each wiki counted in the valid trials that record it, by the number of wikis."""
+        found: dict[int, TotalsOfTrials] = {}
+        for outcome in self.outcomes:
+            if not outcome.valid or outcome.record is None or outcome.record.wiki_totals is None:
+                continue
+            if counts := outcome.record.wiki_totals.counts:
+                row = found.get(len(counts), TotalsOfTrials(0, (0,) * len(counts), 0))
+                found[len(counts)] = row.add(counts, outcome.record.counter_requests)
+        return dict(sorted(found.items()))
+
+    @property
+    def has_wiki_totals(self) -> bool:
+        """Whether a valid trial records what each wiki counted."""
+        return bool(self.wiki_counts())
 
 
 def build(

@@ -17,6 +17,7 @@ from stevec_report.json_fields import (
 )
 from stevec_report.levels import LEVEL_MAX_CHARS, level_text
 from stevec_report.trial_saturation import Saturation, read_saturation
+from stevec_report.wiki_totals import WikiTotals, read_wiki_totals
 
 REPETITIONS_MAX = 2_000
 REASONS_MAX = 20  # reasons kept per trial; the length of each is limited too, because a report is not a log
@@ -86,6 +87,7 @@ class TrialRecord:
     `generator_limited` is from before `saturation` was recorded; `limit` reads both.
     `compact` is None unless the trial is in its compact form.
     `refreshes` are the requests that the edge sent on its own; `purges` is None under a policy without purges.
+    `wiki_totals` is None if not recorded, and where no wiki has totals.
     """
 
     repetition: int
@@ -123,6 +125,7 @@ class TrialRecord:
     stolen_cpu_share: float | None = None
     saturation: Saturation | None = None
     compact: Compact | None = None
+    wiki_totals: WikiTotals | None = None
 
     @property
     def limit(self) -> str | None:
@@ -206,6 +209,7 @@ def read_record(value: dict[str, Any], number: int, doors: Container[str], plans
         stolen_cpu_share=get_optional_number(k6, "stolen_cpu_share"),
         saturation=read_saturation(value.get("saturation")),
         compact=read_compact(value.get("compact")),
+        wiki_totals=read_wiki_totals(value.get("wiki_totals")),
     )
 
 

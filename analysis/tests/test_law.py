@@ -6,6 +6,8 @@ from datetime import datetime, timedelta
 import pytest
 from run_folder_fixture import build_run_folder, edit_column, edit_json, edit_samples, find_trial, truncate, write_gzip
 
+READ = ("requests", "reads")
+
 
 def fail_of(analysis, number):
     return "; ".join(analysis.law.failures[number])
@@ -114,6 +116,33 @@ def test_the_log_of_the_origin_is_a_second_witness(run_folder, analyse_run):
     analysis = analyse_run(run_folder)
     assert analysis.law.holds  # requests and counter agree; only the log differs
     assert analysis.outcomes[number - 1].reasons == ("61 lines in the origin's log, but the counter says 60",)
+
+
+def count(requests):
+    return {"epoch": "a", "epoch_after": "a", "count": {"requests": requests, "reads": requests, "writes": 0}}
+
+
+def record_totals(folder, *each):
+    edit_json(folder / "trial.json", lambda t: t.update(wiki_totals={"each": list(each), "sum": None}))
+
+
+LOST = {"epoch": "a", "epoch_after": "b", "count": None}
+
+
+@pytest.mark.parametrize(
+    ("each", "reasons"),
+    [
+        ([count(25), count(35)], ()),
+        ([count(25), None], ()),
+        ([count(25), count(34)], tuple(f"the wikis' totals have 59 {n}, but the counter says 60" for n in READ)),
+        ([count(25), LOST], ("wiki 2 was started again during the trial, so its count is lost",)),
+        ([count(60), "x"], ("trial.json: wiki_totals has a wiki that is neither null nor an object",)),
+    ],
+)
+def test_the_totals_of_the_wikis_are_a_witness_too(run_folder, analyse_run, each, reasons):
+    number, folder = find_trial(run_folder, 3, door="source")
+    record_totals(folder, *each)
+    assert analyse_run(run_folder).outcomes[number - 1].reasons == reasons
 
 
 def test_failures_that_nobody_counted(run_folder, analyse_run):

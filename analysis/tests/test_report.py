@@ -444,3 +444,20 @@ def test_thresholds_of_the_manifest_are_listed(run_folder):
     text = read_page(run_folder).text
     assert "Thresholds, fixed before the run: alpha 0.05, hypotheses 6, equivalence_ratio 1.1." in text
     assert "not recorded in this run" not in text
+
+
+def test_several_wikis_are_counted_apart_and_together(run_folder, without_pictures):
+    def count(requests):
+        return {"epoch": "a", "epoch_after": "a", "count": {"requests": requests, "reads": requests, "writes": 0}}
+
+    for repetition in (1, 2):
+        _, folder = find_trial(run_folder, repetition, door="source")
+        edit_json(
+            folder / "trial.json", lambda t: t.update(wiki_totals={"each": [count(1025), count(35)], "sum": None})
+        )
+        if repetition == 2:
+            edit_json(folder / "trial.json", lambda t: t.update(wiki_totals={"each": [count(25), count(35)]}))
+    assert main([str(run_folder)]) == 0
+    text = (run_folder / "report/index.html").read_text()
+    assert "In 1 valid trial, wiki 1 counted 25 and wiki 2 counted 35: together 60." in text
+    assert "totals that each wiki keeps and no reading resets" in text

@@ -79,6 +79,8 @@ test('policy and lifetime decide whether a cache stores pages; under purge polic
 })
 
 describe('a trial', () => {
+  const whole = (/** @type {number} */ requests) =>
+    ({ epoch: 'a', epoch_after: 'a', count: { requests, reads: requests, writes: 0 } })
   const good = () => ({
     trial: trialOf('read-hot', ({ cell }) => cell.door === 'cached'),
     stores: true,
@@ -141,6 +143,9 @@ describe('a trial', () => {
 
   test('whose counts agree has no problem', () => {
     assert.deepEqual(problemsOf(good()), [])
+    const totals = { each: [whole(60), whole(40)], sum: whole(100).count }
+    assert.deepEqual(problemsOf({ ...good(), wikiTotals: totals }), [], 'two wikis')
+    assert.deepEqual(problemsOf({ ...good(), wikiTotals: { each: [whole(60), null], sum: null } }), [], 'an older wiki')
   })
 
   for (const [what, change, message] of /** @type {[string, object, RegExp][]} */ ([
@@ -154,6 +159,16 @@ describe('a trial', () => {
       'in which requests were lost',
       { samples: { ...good().samples, requests_sent: 999, reads_sent: 999 } },
       /999 of 1000 planned[^]*999 requests sent ≠ 900 served by cache \+ 100/
+    ],
+    [
+      'in which a wiki lost its count',
+      { wikiTotals: { each: [whole(100), { epoch: 'a', epoch_after: 'b', count: null }], sum: null } },
+      /^wiki 2 lost its count: it, or one of its processes, was started again during the trial$/
+    ],
+    [
+      'whose totals of the wikis are not the counter',
+      { wikiTotals: { each: [whole(60), whole(39)], sum: whole(99).count } },
+      /^the totals of 2 wikis grew by 99 requests \(99 reads, 0 writes\), but the counter says 100 requests/
     ],
     [
       'in which another client sent a read',

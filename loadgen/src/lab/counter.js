@@ -11,9 +11,7 @@ import { request } from '@stevec/harness/request'
 export async function readCounter (wikiUrl) {
   const { status, body } = await request(`${wikiUrl}/wiki/stevec`)
   if (status !== 200) throw new Error(`the counter answered ${status}: ${body}`)
-  const { requests, reads, writes } = JSON.parse(body)
-  if (![requests, reads, writes].every(Number.isSafeInteger)) throw new Error(`the counter answered ${body}`)
-  return { requests, reads, writes }
+  return checkedCount(JSON.parse(body), body)
 }
 
 /**
@@ -23,7 +21,26 @@ export async function readCounter (wikiUrl) {
  * @throws {Error} when one of the responses is not from a counter
  */
 export async function readCounters (wikiUrls) {
-  const counters = await Promise.all(wikiUrls.map(readCounter))
+  return sumOf(await Promise.all(wikiUrls.map((url, index) => readCounter(url).catch((/** @type {Error} */ error) => {
+    if (wikiUrls.length === 1) throw error
+    throw new Error(`wiki ${index + 1} of ${wikiUrls.length} does not answer: ${error.message}`)
+  }))))
+}
+
+/** @param {Counter[]} counters @returns {Counter} */
+export function sumOf (counters) {
   const sum = (/** @type {keyof Counter} */ name) => counters.reduce((total, counter) => total + counter[name], 0)
   return { requests: sum('requests'), reads: sum('reads'), writes: sum('writes') }
+}
+
+/**
+ * @param {any} count
+ * @param {string} body  of the response that has it
+ * @returns {Counter}
+ * @throws {Error} when it is not a counter's
+ */
+export function checkedCount (count, body) {
+  const { requests, reads, writes } = count ?? {}
+  if (![requests, reads, writes].every(Number.isSafeInteger)) throw new Error(`the counter answered ${body}`)
+  return { requests, reads, writes }
 }

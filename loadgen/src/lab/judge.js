@@ -1,6 +1,7 @@
 import { needsPurges } from '@stevec/wiki-app/cache-policy'
 import { countOf } from '../count-of.js'
 import { requestsPlanned } from './matrix.js'
+import { problemsOfTotals } from './wiki-totals.js'
 
 /**
  * Largest difference between the wall clock and the monotonic clock over a trial: a busy machine reads both at one
@@ -34,6 +35,7 @@ const COLLAPSE_WAIT_MAX_MS = 5_000
  * @property {null | (import('./fault.js').FaultTimes & {cut_off: number})} [fault]  `cut_off`: requests that failed or
  *   got a stale copy although the wiki may have counted them
  * @property {import('./counter.js').Counter} counter
+ * @property {import('./wiki-totals.js').WikiTotals | null} [wikiTotals]  null: no wiki has totals
  * @property {number} refreshes  requests that the edge sent by itself, to renew a copy that it had served (UPDATING)
  * @property {null | import('./purges.js').TrialPurges} purges  null: the policy has none
  * @property {import('./logs.js').PerRole} logLines
@@ -72,7 +74,10 @@ function httpRequestsPlanned ({ settings, plan }) {
  */
 export function problemsOf (findings) {
   const { trial, samples, background, overlap } = findings
-  const problems = problemsOfConditions(findings)
+  const problems = [
+    ...problemsOfConditions(findings),
+    ...problemsOfTotals(findings.wikiTotals ?? null, findings.counter)
+  ]
   // Without samples, no count can be checked.
   if (samples === null || background?.samples === null) return problems
 

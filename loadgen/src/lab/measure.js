@@ -6,6 +6,7 @@ import { storesPages } from './storing.js'
 import { backgroundFacts, probeFacts } from './trial-facts.js'
 import { generateLoad } from './trial-load.js'
 import { readSamples } from './trial-samples.js'
+import { totalsBetween } from './wiki-totals.js'
 
 /**
  * Runs the steps of a trial: pages and profile, cold caches, load, samples, counts, verdict.
@@ -20,6 +21,7 @@ export async function measure ({ site, signal, watchPort, threads }, trial, dire
   const { doors, warmUp, pictureMarkdown = null } = await site.prepare(settings, mark)
   const door = doors[settings.door]
   const { coldProof, logStarts } = await proveCold(site, settings)
+  const totalsSince = await watchTotals(site)
 
   const purgesSince = site.watchPurges(settings)
   const probeSettings = { ...settings, ...urlsOf(door), plan, mark, picture_markdown: pictureMarkdown, until_url: null }
@@ -28,11 +30,12 @@ export async function measure ({ site, signal, watchPort, threads }, trial, dire
   const purges = await purgesSince()
 
   const samples = await readSamples({ load, settings, plan, mark, withPop: site.hasPops(settings), directory })
-  const { counter, refreshes, logLines, logLinesExpected } = await settleCounts(site, settings, samples, logStarts)
+  const counts = await settleCounts(site, settings, samples, logStarts)
+  const wikiTotals = await totalsSince()
   await site.logs.keep(logStarts, directory)
   // A killed nginx logs nothing of the requests that it had in flight.
   const comparable = samples.unreadable.length === 0 && load.fault === null
-  const disagreements = comparable ? await site.logs.reconcile(directory, settings, counter) : []
+  const disagreements = comparable ? await site.logs.reconcile(directory, settings, counts.counter) : []
 
   const findings = {
     trial,
@@ -45,11 +48,7 @@ export async function measure ({ site, signal, watchPort, threads }, trial, dire
     background: load.background === null ? null : { k6: load.background.k6, samples: samples.background },
     overlap: samples.overlap,
     fault: load.fault === null ? null : { ...load.fault, cut_off: samples.cutOff },
-    counter,
-    refreshes,
-    purges,
-    logLines,
-    logLinesExpected,
+    ...{ ...counts, wikiTotals, purges },
     ...elapsed()
   }
   return {
@@ -57,11 +56,12 @@ export async function measure ({ site, signal, watchPort, threads }, trial, dire
     warm_up: warmUp,
     cold_proof: coldProof,
     ...probeFacts(samples.probe),
-    counter,
+    counter: counts.counter,
+    wiki_totals: wikiTotals,
     counter_expected: expectedCounter(findings),
-    refreshes,
+    refreshes: counts.refreshes,
     purges,
-    log_lines: logLines,
+    log_lines: counts.logLines,
     fault: findings.fault,
     k6: load.k6,
     generators: load.generators,
@@ -95,6 +95,21 @@ async function proveCold (site, settings) {
   const each = sentEach ?? [observed.length]
   await logs.waitFor(before, logs.linesOf(settings, each, reached + (warmUp?.origin_requests ?? 0)))
   return { coldProof, logStarts: logs.ends() }
+}
+
+/**
+ * Reads the wikis' totals after the counter was reset to 0; the returned function reads them again. Call it after the
+ * counter was read: then nothing is counted between the readings of the two, and they agree.
+ * @param {import('./site.js').Site} site
+ * @returns {Promise<() => Promise<import('./wiki-totals.js').WikiTotals | null>>}
+ */
+async function watchTotals (site) {
+  const before = await site.readTotals?.() ?? []
+  // A wiki without totals may have counted the question.
+  if (before.includes(null)) await site.readCounter()
+  return async () => before.some((total) => total !== null) && site.readTotals !== undefined
+    ? totalsBetween(before, await site.readTotals())
+    : null
 }
 
 /**

@@ -21,6 +21,7 @@ import { createPreparation } from './preparation.js'
 import { purgeLogEnds, purgesSince, waitUntilPurged } from './purges.js'
 import { storesPages } from './storing.js'
 import { warmCache } from './warm-cache.js'
+import { readTotals } from './wiki-totals.js'
 
 /** @typedef {import('./definition.js').Settings} Settings */
 
@@ -165,7 +166,7 @@ function createStackSite ({ directory, databaseUri, processes, origin, profile, 
 
     causeFault: faultsOf({ origin, stack, signal }),
 
-    readCounter: () => readCounters(wikiUrls()),
+    ...{ readCounter: () => readCounters(wikiUrls()), readTotals: () => readTotals(wikiUrls()) },
 
     // The lab's own stack accepts any trial.
     async admit () {},
@@ -241,6 +242,8 @@ const faultsOf = ({ origin, stack, signal }) => async (fault, { generators, hasR
  *   during: {generators: import('./generator.js').Generators, hasResponse: () => Promise<boolean>}) =>
  *   Promise<import('./fault.js').FaultTimes>} causeFault  `hasResponse`: whether a request of the trial has a response
  * @property {() => Promise<import('./counter.js').Counter>} readCounter  and resets it to 0
+ * @property {() => Promise<(import('./wiki-totals.js').Total | null)[]>} [readTotals]  of each wiki, and resets
+ *   nothing; absent where the lab cannot ask each wiki
  * @property {(trial: import('./matrix.js').PlannedTrial) => Promise<void>} admit  resolves when the trial may begin;
  *   throws when it may not
  * @property {(trial: import('./matrix.js').PlannedTrial, requestsSent: number) => void} ended  call after each trial

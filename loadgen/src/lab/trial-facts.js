@@ -57,6 +57,7 @@ export function nothingMeasured (logLines) {
     reads_sent: 0,
     writes_sent: 0,
     counter: { requests: 0, reads: 0, writes: 0 },
+    wiki_totals: null,
     counter_expected: null,
     refreshes: 0,
     purges: null,
