@@ -70,6 +70,7 @@ test('a restored wiki has the same bytes and pages, and continues the revision n
   }
   await app.inject({ method: 'PUT', url: '/api/v1/pages/tagged', payload: { content: 'text', tags: ['red'] } })
   await app.inject({ method: 'DELETE', url: '/wiki/gone' })
+  await app.inject({ method: 'PUT', url: '/api/v1/short-links/bb', payload: { page: 'b' } })
   await app.inject({ method: 'POST', url: '/api/v1/pages/b/rename', payload: { to: 'c' } })
   const picture = await app.inject({
     method: 'POST',
@@ -87,7 +88,7 @@ test('a restored wiki has the same bytes and pages, and continues the revision n
   const file = path.join(folder(t), 'wiki.stevec.gz')
   const made = await stevec('backup', file, '--uri', uri)
   assert.equal(made.code, 0, made.stderr)
-  assert.match(made.stdout, /wrote .*: .*files\.chunks 1, files\.files 1, migrations 3, pages 5, revisions 7/)
+  assert.match(made.stdout, /wrote .*: .*files\.chunks 1, files\.files 1, migrations 3, pages 5, revisions 7, short_links 1/)
   assert.equal(statSync(file).mode & 0o777, 0o600, 'only the owner of the backup may read it')
   const [first] = gunzipSync(readFileSync(file)).toString().split('\n')
   assert.equal(JSON.parse(first).format, 'stevec-backup')
@@ -98,6 +99,7 @@ test('a restored wiki has the same bytes and pages, and continues the revision n
   assert.deepEqual(await contents(other), await contents(uri))
 
   const second = await wiki.build(t, { MONGODB_URI: other })
+  assert.equal((await get(second, '/s/bb')).headers.location, '/wiki/c')
   for (const url of urls) {
     const [before, after] = [await get(app, url), await get(second, url)]
     assert.deepEqual(
@@ -190,6 +192,7 @@ test('a backup is tried out in a database of its own, and damage is found withou
   const app = await wiki.build(t, { MONGODB_URI: uri })
   for (const text of ['one [[b]]', 'two\u2028 ü 😀']) await save(app, 'a', text)
   await save(app, 'gone', 'soon')
+  await app.inject({ method: 'PUT', url: '/api/v1/short-links/aa', payload: { page: 'a' } })
   await app.inject({ method: 'DELETE', url: '/wiki/gone' })
   const directory = folder(t)
   const file = path.join(directory, 'wiki.stevec.gz')
@@ -223,6 +226,12 @@ test('a backup is tried out in a database of its own, and damage is found withou
       gzipSync([header, ...older.map((line) => isNewest(line) ? line.replace('"a"', '"b"') : line)].join('\n')),
       1,
       /pages without their newest revision, such as "a"/
+    ],
+    [
+      'without checksums, and a short address leads to no page',
+      gzipSync([header, ...older.map((line) => line.replace('"_id":"aa","page":"a"', '"_id":"aa","page":"x"'))].join('\n')),
+      1,
+      /short addresses of pages that are not there, such as "x"/
     ]
   ])
   const damaged = path.join(directory, 'damaged')

@@ -30,6 +30,7 @@ import { changesRoutes } from './history/changes-routes.js'
 import { editRoutes } from './writing/edit-routes.js'
 import { historyRoutes } from './history/history-routes.js'
 import { createSavedNotice } from './reading/saved-notice.js'
+import { shortLinkForms } from './short-links/short-link-forms.js'
 import { SHORT_LINK_ROUTE, shortLinkRoute } from './short-links/short-link-route.js'
 import { searchRoutes } from './search/search-routes.js'
 import { statusRoutes } from './status/status-routes.js'
@@ -153,6 +154,7 @@ async function registerRoutes (app, { config, services, counter, processes, fast
   await app.register(searchRoutes, { search, policy })
   const { mergeSave } = services
   await app.register(editRoutes, { store, history, oldRevisions, mergeSave, waitUntilPurged: purges?.waitUntilPurged })
+  await app.register(shortLinkForms, { links: services.shortLinks, publicUrl: config.PUBLIC_URL })
   await app.register(historyRoutes, { store, history, oldRevisions, policy })
   await app.register(changesRoutes, { history, policy, publicUrl: config.PUBLIC_URL })
   await app.register(apiRoutes, {

@@ -58,6 +58,8 @@ const DEMANDS = {
   'POST /edit/import': 'editor',
   'POST /edit/delete/*': 'editor',
   'POST /edit/rename/*': 'editor',
+  'GET /edit/short-link/*': 'editor',
+  'POST /edit/short-link/*': 'editor',
   'GET /edit/revert/*': 'editor',
   'POST /edit/revert/*': 'editor',
   'POST /edit/task/*': 'editor',

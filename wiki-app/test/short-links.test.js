@@ -6,7 +6,7 @@ import { waitUntil } from '@stevec/harness/processes'
 import mongoose from 'mongoose'
 import { SHORT_LINK_INDEXES } from '../src/short-links/model.js'
 import { BROWSER, createLog, get, save, useWiki } from './helper.js'
-import { bearer, peopleOnly } from './people.js'
+import { bearer, peopleOnly, post } from './people.js'
 
 const WAIT_MAX_MS = 60_000
 const wiki = useWiki()
@@ -256,6 +256,39 @@ describe('a short address', () => {
     assert.equal((await choose(app, 'a97', { page: 'A', revision: 1 })).statusCode, 200)
     assert.equal((await make(app, { page: 'A' })).statusCode, 201)
   })
+})
+
+test('a button on a page and on an old revision makes its address, and a page shows it', async (t) => {
+  const uri = wiki.freshUri()
+  const app = await wiki.build(t, { MONGODB_URI: uri })
+  await save(app, 'Č b', 'first')
+  await save(app, 'Č b', 'second')
+  const form = /<form[^>]* action="(\/edit\/short-link\/%C4%8C%20b)">(<input type="hidden" name="revision" value="1">)?/
+  assert.match((await get(app, '/wiki/%C4%8C%20b')).body, form)
+  assert.match((await get(app, '/revision/%C4%8C%20b/1')).body, new RegExp(form.source.slice(0, -1)))
+  const url = '/edit/short-link/%C4%8C%20b'
+  for (const [fields, query, to] of /** @type {[Record<string, string>, string, string][]} */ ([
+    [{}, '', '/wiki/%C4%8C%20b'], [{ revision: '1' }, '?revision=1', '/revision/%C4%8C%20b/1']
+  ])) {
+    assert.match((await get(app, url + query, BROWSER)).body, /Make a short link/)
+    const made = await post(app, url, fields)
+    assert.deepEqual([made.statusCode, made.headers.location], [303, url + query])
+    const shown = await get(app, url + query, { ...BROWSER, host: 'wiki.example:80' })
+    assert.equal(shown.headers['cache-control'], 'private, no-store')
+    const [, path] = /value="http:\/\/wiki\.example:80(\/s\/\w{8})"/.exec(shown.body) ?? []
+    assert.equal((await get(app, path)).headers.location, to)
+    assert.equal((await post(app, url, fields)).headers.location, url + query)
+  }
+  assert.equal((await post(app, '/edit/short-link/none', {})).statusCode, 404)
+  assert.equal((await post(app, url, { revision: '0' })).statusCode, 400)
+  assert.equal((await post(app, url, {}, { 'sec-fetch-site': 'cross-site' })).statusCode, 403)
+  const hostile = await get(app, `${url}?revision=1`, { ...BROWSER, host: '"><script>' })
+  assert.ok(hostile.statusCode === 400 || !hostile.body.includes('"><script>'), 'a host that is none is not shown')
+  const closed = await wiki.build(t, { MONGODB_URI: uri, ACCESS: 'read-only' })
+  for (const path of ['/wiki/%C4%8C%20b', '/revision/%C4%8C%20b/1']) {
+    const { statusCode, body } = await get(closed, path, BROWSER)
+    assert.deepEqual([statusCode, body.includes('/edit/short-link')], [200, false])
+  }
 })
 
 for (const index of SHORT_LINK_INDEXES) {

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { MongoClient } from 'mongodb'
+import { SHORT_LINK_COLLECTIONS } from '../short-links/model.js'
 import { BackupError, difference, lineOf, Tally } from './format.js'
 import { restore } from './read.js'
 
@@ -23,7 +24,8 @@ export async function verifyBackup ({ uri, file, signal, onProgress = () => {} }
   try {
     const content = await restore({ uri, file, database: db.databaseName, signal, onProgress })
     const found = await readBack(db, Object.keys(content.counts), signal, onProgress)
-    problem = difference(content.counts, content.checksums, found) ?? await findTornPages(db)
+    problem = difference(content.counts, content.checksums, found) ?? await findTornPages(db) ??
+      await findLostLinks(db)
     if (problem === null) return content
   } finally {
     // Also after an interrupt. A server that is gone by now must not hide why.
@@ -80,4 +82,19 @@ async function findTornPages (db) {
   ]).toArray()
   if (torn.length === 0) return null
   return `has pages without their newest revision, such as ${torn.map(({ _id: name }) => `"${name}"`).join(', ')}`
+}
+
+/** @param {Db} db @returns {Promise<string | null>} what is wrong with short addresses, as the end of a sentence */
+async function findLostLinks (db) {
+  const pages = { from: 'pages', localField: 'page', foreignField: '_id', pipeline: [{ $project: { _id: 1 } }] }
+  for (const name of SHORT_LINK_COLLECTIONS) {
+    const lost = await db.collection(name).aggregate([
+      { $lookup: { ...pages, as: 'found' } },
+      { $match: { found: { $size: 0 } } },
+      { $limit: SHOWN_MAX }
+    ]).toArray()
+    if (lost.length === 0) continue
+    return `has short addresses of pages that are not there, such as ${lost.map(({ page }) => `"${page}"`).join(', ')}`
+  }
+  return null
 }

@@ -1,3 +1,4 @@
+import { absoluteRoot } from '../http/absolute-root.js'
 import { redirectUnknownQuery } from '../http/known-query.js'
 import { sendRevalidated } from '../http/send-revalidated.js'
 import { readableSize } from '../readable.js'
@@ -5,15 +6,13 @@ import { HTML, renderFor } from '../views.js'
 import { AUTHOR_SCHEMA } from '../writing/change.js'
 import { changeItem, changesUrl } from './change-item.js'
 
-/** @import {FastifyPluginAsync, FastifyRequest} from 'fastify' */
+/** @import {FastifyPluginAsync} from 'fastify' */
 /** @import {Services} from '../services.js' */
 /** @import {RevisionItem} from './history.js' */
 
 const ATOM = 'application/atom+xml; charset=utf-8'
 const ITEMS_PER_PART = 50
 const FEED_ITEMS = 30
-/** Name or address, and a port. */
-const HOST = /^(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?$/i
 
 const BEFORE = { type: 'string', pattern: '^[0-9a-f]{24}$' }
 const SCHEMAS = {
@@ -49,7 +48,8 @@ export async function changesRoutes (app, { history, policy: { listControl: cach
       // Feeds of two authors are two feeds.
       id: `changes${author === undefined ? '' : `/${encodeURIComponent(author)}`}`,
       updated: (items[0]?.created_at ?? new Date(0)).toISOString(),
-      root: publicUrl === undefined ? rootOf(request) : new URL(publicUrl).origin,
+      // Readers of feeds need absolute addresses. Caches ask each time, so none keeps those of another host.
+      root: absoluteRoot(request, publicUrl),
       feedUrl: changesUrl('/changes.atom', { author }),
       listUrl: changesUrl('/changes', { author }),
       items: items.map((item) => ({ ...changeItem(item), whatChanged: whatChanged(item, bytesBefore(item)) }))
@@ -63,13 +63,6 @@ function titleOf (author, everybodys) {
   if (author === undefined) return everybodys
   return author === '' ? 'Changes without a name' : `Changes by ${author}`
 }
-
-/**
- * Readers of feeds need absolute addresses. Caches ask each time, so none keeps those of another host; with https,
- * PUBLIC_URL has to say so.
- * @param {FastifyRequest} request @returns {string} '' for a host that is none
- */
-const rootOf = ({ host }) => HOST.test(host) ? `http://${host}` : ''
 
 /** @param {RevisionItem} item @param {number | null} bytesBefore  of the revision that it follows */
 function whatChanged ({ deleted, summary, content_bytes: bytes }, bytesBefore) {

@@ -8,7 +8,7 @@ import { changeItem } from './change-item.js'
 import { pageDocument } from '../reading/document.js'
 import { RevisionIsDeletion, RevisionMissing } from './history.js'
 import { redirectUnknownQuery } from '../http/known-query.js'
-import { canonicalName, differenceUrl, historyUrl, rawUrl, revertUrl, revisionUrl, viewUrl } from '../pages/name.js'
+import { canonicalName, differenceUrl, historyUrl, rawUrl, revertUrl, revisionUrl, shortLinkFormUrl, viewUrl } from '../pages/name.js'
 import { sendRevalidated } from '../http/send-revalidated.js'
 import { currentRevision } from '../pages/head.js'
 import { PageMissing } from '../pages/page-errors.js'
@@ -130,7 +130,8 @@ function addRevisions (app, { store, history, oldRevisions, redirects, cacheCont
       revision,
       time: readableTime(createdAt.toISOString()),
       viewUrl: viewUrl(name),
-      historyUrl: historyUrl(name)
+      historyUrl: historyUrl(name),
+      shortLinkUrl: shortLinkFormUrl(name)
     }))
   })
 

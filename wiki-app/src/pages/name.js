@@ -103,4 +103,7 @@ export const deleteUrl = (name) => `/edit/delete/${encodeName(name)}`
 export const renameUrl = (name) => `/edit/rename/${encodeName(name)}`
 
 /** @param {string} name */
+export const shortLinkFormUrl = (name) => `/edit/short-link/${encodeName(name)}`
+
+/** @param {string} name */
 export const revertUrl = (name) => `/edit/revert/${encodeName(name)}`

@@ -1,4 +1,4 @@
-import { deleteUrl, editUrl, historyUrl, linksUrl, rawUrl, renameUrl, viewUrl } from '../pages/name.js'
+import { deleteUrl, editUrl, historyUrl, linksUrl, rawUrl, renameUrl, shortLinkFormUrl, viewUrl } from '../pages/name.js'
 
 /** What the row beside a page's title leads to (views/tools.eta). @param {string} name */
 export const toolUrls = (name) => ({
@@ -7,6 +7,7 @@ export const toolUrls = (name) => ({
   historyUrl: historyUrl(name),
   renameUrl: renameUrl(name),
   deleteUrl: deleteUrl(name),
+  shortLinkUrl: shortLinkFormUrl(name),
   rawUrl: rawUrl(name),
   linksUrl: linksUrl(name)
 })

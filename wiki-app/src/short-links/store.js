@@ -44,9 +44,10 @@ const DURABLE = { readConcern: { level: /** @type {const} */ ('majority') } }
 export function createShortLinks ({ models, model, readsAtOnce, levelOf = (database) => database }) {
   const { Links, key } = model
   const level = levelOf({ find: createRead(model, readsAtOnce), forget: async () => {} })
-  const { make, choose } = createMaking(models, model)
+  const { known, make, choose } = createMaking(models, model)
 
   return {
+    known,
     make,
     choose,
 
@@ -134,18 +135,11 @@ function createMaking ({ Pages, Revisions, Targets }, { Links, key, keysOf }) {
       if (head === null || (revision === null && head.deleted_at != null)) throw new PageMissing(asked)
       break
     }
-    if (revision !== null) await refuseMissing(page, revision, session)
+    if (revision !== null) await refuseMissing(Revisions, page, revision, session)
     // A renaming changes this document, too: of the two transactions, one has to begin again.
     const mark = { $set: { short_linked: randomUUID() }, $setOnInsert: { is: null, sources: 0 } }
     await driverOf(Targets).updateOne({ _id: page }, mark, { session, upsert: true })
     return { page, revision }
-  }
-
-  /** @param {string} page @param {number} revision @param {ClientSession} session @throws {Error} 404 */
-  async function refuseMissing (page, revision, session) {
-    const found = await Revisions.findOne({ page, revision }, { deleted: 1 }, { session }).lean().exec()
-    if (found === null) throw new RevisionMissing(revision, page)
-    if (found.deleted) throw new RevisionIsDeletion(revision, page)
   }
 
   /** @param {string} id @param {Target} target @param {string | null} chosen @param {ClientSession} session */
@@ -155,14 +149,22 @@ function createMaking ({ Pages, Revisions, Targets }, { Links, key, keysOf }) {
     return { link: linkOf(stored), created: true }
   }
 
+  /** @param {Target} target @returns {Promise<Link | null>} what `make` gave */
+  async function known (target) {
+    const found = await findRandom(target, DURABLE)
+    return found && linkOf(found)
+  }
+
   return {
+    known,
+
     /**
      * Of one target always the same, from whichever process.
      * @param {Target} asked @returns {Promise<{link: Link, created: boolean}>} @throws {Error} 404
      */
     async make (asked) {
-      const known = await findRandom(asked, DURABLE)
-      if (known !== null) return { link: linkOf(known), created: false }
+      const link = await known(asked)
+      if (link !== null) return { link, created: false }
       return durably(async (session) => {
         const target = await existing(asked, session)
         const found = await findRandom(target, { session })
@@ -188,4 +190,14 @@ function createMaking ({ Pages, Revisions, Targets }, { Links, key, keysOf }) {
       return insert(id, target, id, session)
     })
   }
+}
+
+/**
+ * @param {Models['Revisions']} Revisions @param {string} page @param {number} revision @param {ClientSession} session
+ * @throws {Error} 404
+ */
+async function refuseMissing (Revisions, page, revision, session) {
+  const found = await Revisions.findOne({ page, revision }, { deleted: 1 }, { session }).lean().exec()
+  if (found === null) throw new RevisionMissing(revision, page)
+  if (found.deleted) throw new RevisionIsDeletion(revision, page)
 }

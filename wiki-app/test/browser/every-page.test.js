@@ -89,6 +89,8 @@ const ADDRESSES = Object.freeze({
   rename: '/edit/rename/Home',
   delete: '/edit/delete/Home',
   'bring back': '/edit/revert/Home?revision=1',
+  'short link, before it is made': '/edit/short-link/Home',
+  'short link': '/edit/short-link/Home?revision=1',
   import: '/edit/import'
 })
 
@@ -124,11 +126,14 @@ async function fill (app) {
   await write(app, 'Home/below', 'text of [home](/wiki/Home)')
   await write(app, LONG, `[[${LONG}]]`, { tags: 't'.repeat(50) })
   await write(app, 'Gone', 'text')
+  const { statusCode: linked } = await app.inject({
+    method: 'POST', url: '/api/v1/short-links', payload: { page: 'Home', revision: 1 }
+  })
   const { statusCode: deleted } = await app.inject({ method: 'DELETE', url: '/api/v1/pages/Gone' })
   const { statusCode: stored } = await app.inject({
     method: 'POST', url: '/api/v1/files', headers: { 'content-type': 'image/png' }, payload: png(2000, 20)
   })
-  assert.deepEqual([deleted < 300, stored], [true, 201])
+  assert.deepEqual([deleted < 300, stored, linked], [true, 201, 201])
 }
 
 for (const [where, options, widths] of DEVICES) {

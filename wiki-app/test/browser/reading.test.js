@@ -137,3 +137,34 @@ test('the menu closes with Escape and with a click elsewhere', async (t) => {
   await page.locator('article').click()
   await rename.waitFor({ state: 'hidden' })
 })
+
+for (const javaScriptEnabled of [true, false]) {
+  test(`a short link is made, shown and followed ${javaScriptEnabled ? 'and copied' : 'without JavaScript'}`, async (t) => {
+    const permissions = ['clipboard-read', 'clipboard-write']
+    const { app, page } = await browser.open(t, { ...PHONE, permissions, javaScriptEnabled })
+    await write(app, 'a', 'first')
+    await write(app, 'a', 'second')
+    const origin = new URL((await page.goto('/wiki/a'))?.url() ?? '').origin
+    for (const [start, text] of [['/wiki/a', 'second'], ['/revision/a/1', 'first']]) {
+      await page.goto(start)
+      const button = page.getByRole('main').getByRole('button', { name: 'Short link' })
+      if (start === '/wiki/a') await page.getByText('More', { exact: true }).click()
+      const box = await button.last().boundingBox()
+      assert.ok(box && box.height >= 44, `${box?.height} px`)
+      await button.last().click()
+      const shown = page.getByRole('textbox', { name: 'The short link' })
+      const address = await shown.inputValue()
+      assert.match(address, new RegExp(`^${origin}/s/\\w{8}$`))
+      const copy = page.getByRole('button', { name: 'Copy' })
+      assert.equal(await copy.isVisible(), javaScriptEnabled)
+      if (javaScriptEnabled) {
+        await copy.click()
+        await page.getByRole('status').getByText('Copied').waitFor()
+        assert.equal(await page.evaluate(() => navigator.clipboard.readText()), address)
+      }
+      await page.goto(address)
+      await page.waitForURL(start)
+      await page.locator('article').getByText(text).waitFor()
+    }
+  })
+}
