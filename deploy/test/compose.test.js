@@ -122,11 +122,11 @@ test('every image runs as a user with a number, says how it is, and is built on 
     assert.match(last('HEALTHCHECK'), /^--interval=\ds --timeout=\ds .*CMD \[/, file)
     assert.match(last('ENTRYPOINT'), /^\[/, file)
     const base = last('ARG')
-    assert.match(base, /^BASE=docker\.io\/library\/(node|mongo):\d+\.\d+\.\d+(-bookworm-slim)?$/, file)
-    if (base.includes('/node:')) assert.ok(base.includes(`:${node}-`), `${file}: not the Node that is tested, ${node}`)
+    assert.match(base, /^BASE=(node|mongo):\d+\.\d+\.\d+(-bookworm-slim)?$/, file)
+    if (base.startsWith('BASE=node:')) assert.ok(base.includes(`:${node}-`), `${file}: not the Node that is tested, ${node}`)
   }
   for (const [name, { image, build }] of services) {
-    if (build === undefined) assert.match(image, /^docker\.io\/library\/[a-z]+:\d+\.\d+\.\d+(-bookworm)?$/, name)
+    if (build === undefined) assert.match(image, /^[a-z]+:\d+\.\d+\.\d+(-bookworm)?$/, name)
   }
 })
 
