@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import http from 'node:http'
 import https from 'node:https'
 
@@ -6,11 +7,12 @@ import https from 'node:https'
  * resolver implements it, so such names are not resolved: the request goes to 127.0.0.1 with the name as Host.
  * @param {string} url
  * @param {{method?: string, headers?: Record<string, string>, body?: string, timeoutMs?: number,
- *   signal?: AbortSignal}} [options]  `signal`: gives the request up
+ *   signal?: AbortSignal, caFile?: string}} [options]  `signal`: gives the request up; `caFile`: PEM, certificates
+ *   to trust instead of the well-known ones
  * @returns {Promise<{status: number, headers: http.IncomingHttpHeaders, body: string}>}
  * @throws {Error} when the response is not complete in time (default 10 s), or the reason of an abort
  */
-export function request (url, { method = 'GET', headers = {}, body, timeoutMs = 10_000, signal } = {}) {
+export function request (url, { method = 'GET', headers = {}, body, timeoutMs = 10_000, signal, caFile } = {}) {
   const { protocol, host, hostname, port, pathname, search } = new URL(url)
   const loopback = hostname === 'localhost' || hostname.endsWith('.localhost')
   const timeout = AbortSignal.timeout(timeoutMs)
@@ -18,6 +20,7 @@ export function request (url, { method = 'GET', headers = {}, body, timeoutMs = 
     const outgoing = (protocol === 'https:' ? https : http).request({
       host: loopback ? '127.0.0.1' : hostname,
       servername: hostname,
+      ca: caFile && readFileSync(caFile),
       port: port || undefined,
       path: pathname + search,
       method,

@@ -6,9 +6,9 @@ import { SharedArray } from 'k6/data'
 import { Trend } from 'k6/metrics'
 import { arrivalTimesOf, BEGIN_MS } from './arrivals.js'
 import { cacheStatusOf } from './cache-status.js'
+import { createErrorCodes } from './error-code.js'
 import { createMessages, needsText, textOf } from './messages.js'
 import { requestAt } from './plan.js'
-import { isRightAnswer, WRONG_ANSWER } from './short-links.js'
 
 /** @type {import('../src/lab/generator.js').GeneratorSettings} */
 const settings = JSON.parse(__ENV.STEVEC_GENERATOR)
@@ -104,6 +104,8 @@ const edges = settings.urls ?? [settings.url]
 const [, host] = /^https?:\/\/([^/]+)/.exec(settings.url) ?? []
 /** As with anycast, all edges have one name. @type {Record<string, string>} */
 const toEdge = edges.length === 1 ? {} : { Host: host }
+
+const errorCodeOf = createErrorCodes(settings.protocol)
 
 /** Shared by all VUs. */
 const shared = (/** @type {string} */ name, /** @type {() => string[]} */ make) => new SharedArray(name, make)
@@ -281,19 +283,6 @@ function send ({ method, path, body, type = '', linksTo }, index, plannedAtUs) {
     status: String(response.status),
     cache_status: cacheStatusOf((name) => response.headers[canonical(name)])
   })
-}
-
-/**
- * @param {import('k6/http').RefinedResponse<any>} response
- * @param {string} method
- * @param {string} [linksTo]
- * @returns {string} k6's or WRONG_ANSWER; '' for neither
- */
-function errorCodeOf (response, method, linksTo) {
-  if (response.error_code) return String(response.error_code)
-  if (linksTo === undefined || response.status >= 400) return ''
-  const { status, headers: { Location: location } } = response
-  return isRightAnswer({ method, status, location }, linksTo) ? '' : String(WRONG_ANSWER)
 }
 
 /** Formats a header's name as Go does. @param {string} name */

@@ -141,6 +141,14 @@ describe('a trial', () => {
     ])
   })
 
+  test('is invalid where a response came by another protocol', () => {
+    const { trial, samples, ...rest } = good()
+    const http2 = { ...trial, settings: { ...trial.settings, protocol: /** @type {const} */ ('http2') } }
+    assert.deepEqual(problemsOf({ ...rest, trial: http2, samples: { ...samples, failures: { 'wrong-protocol': 2 } } }), [
+      '2 responses did not come by http2 over TLS 1.3'
+    ])
+  })
+
   test('whose counts agree has no problem', () => {
     assert.deepEqual(problemsOf(good()), [])
     const totals = { each: [whole(60), whole(40)], sum: whole(100).count }

@@ -45,6 +45,7 @@ const NO_FILES = Object.freeze({ certificate: 'certificate.pem', key: 'key.pem' 
  * @property {string[]} [wikiAddresses]  `ip:port` of wikis elsewhere, instead of wikiPort
  * @property {string} [listenAddress]  default 127.0.0.1
  * @property {Tls} [tls]  default: plain HTTP
+ * @property {number} [plainPort]  beside `port` with TLS, for the next hop on this machine
  * @property {number} [requestsAtOnceMax]  in flight at each wiki; nginx answers any further request with 503, at a
  *   fraction of what a 503 of the wiki would cost; default: no limit
  */

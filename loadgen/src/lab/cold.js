@@ -82,8 +82,8 @@ export async function purgeAndProveCold (
  * @param {string} path
  * @returns {Promise<string>} its cache status
  */
-async function readThrough ({ url, headers: { host } }, path) {
-  const { headers } = await request(`${url}${path}`, { headers: { host } })
+async function readThrough ({ url, headers: { host }, caFile }, path) {
+  const { headers } = await request(`${url}${path}`, { headers: { host }, caFile })
   return cacheStatusOf((name) => headers[name]?.toString())
 }
 

@@ -76,6 +76,9 @@ export function contradiction (settings) {
   if (settings.edges > 1 && (settings.cache !== 'edge' || !['cached', 'nocache'].includes(settings.door))) {
     return `several edges are at the doors cached and nocache with cache=edge, not with cache=${settings.cache} at the door ${settings.door}`
   }
+  if (settings.cache !== 'edge' && settings.protocol !== 'http') {
+    return `protocol=${settings.protocol} is at the doors of the lab's nginx with cache=edge, not with cache=${settings.cache}`
+  }
   if (settings.cache !== 'edge' && !settings.collapsing) return 'only the edge can switch request collapsing off'
   if (fault !== null && (model !== 'open' || bound !== 'either' || background > 0)) {
     return 'fault is for the open model without a background, bound by "either"'

@@ -1,10 +1,11 @@
+import { WRONG_PROTOCOL } from '../../scenarios/error-code.js'
 import { WRONG_ANSWER } from '../../scenarios/short-links.js'
 
 /**
  * How a request failed. `status` is a response of 400 and above, `wrong-answer` one below that is not what a short link
- * must have; all others have no complete response.
+ * must have, `wrong-protocol` any that came by another one than the setting; all others have no complete response.
  * @typedef {'' | 'dns' | 'refused' | 'connect-timeout' | 'unreachable' | 'tls' | 'reset' |
- *   'closed' | 'timeout' | 'status' | 'wrong-answer' | 'other'} Failure
+ *   'closed' | 'timeout' | 'status' | 'wrong-answer' | 'wrong-protocol' | 'other'} Failure
  */
 
 /**
@@ -19,11 +20,12 @@ export const NEVER_SENT = 'never-sent'
  * Names the failure of a request.
  * https://grafana.com/docs/k6/latest/javascript-api/error-codes/
  * @param {number} status  0: no complete response
- * @param {number} errorCode  k6's or WRONG_ANSWER, 0 for none
+ * @param {number} errorCode  k6's, WRONG_PROTOCOL or WRONG_ANSWER, 0 for none
  * @param {Phase} phase
  * @returns {Failure}
  */
 export function failureOf (status, errorCode, phase) {
+  if (errorCode === WRONG_PROTOCOL) return 'wrong-protocol'
   if (status >= 400) return 'status'
   if (status > 0) return errorCode === WRONG_ANSWER ? 'wrong-answer' : ''
   if (errorCode === 1050) return phase === 'connect' ? 'connect-timeout' : 'timeout'

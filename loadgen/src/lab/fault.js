@@ -32,7 +32,7 @@ const CLOCK_RESOLUTION_US = 1000
  * @param {object} options
  * @param {Fault} options.fault
  * @param {import('../stack/origin/origin.js').Origin} options.origin
- * @param {Pick<import('../stack/doors.js').Door, 'url'>} options.door  one that leads straight to the origin
+ * @param {Pick<import('../stack/doors.js').Door, 'url' | 'ca_file'>} options.door  one straight to the origin
  * @param {() => Promise<boolean>} options.hasResponse  whether a request of the trial has a response
  * @param {() => void} options.onKill  called just before the kill
  * @param {AbortSignal} options.signal
@@ -51,7 +51,7 @@ export async function causeFault ({ fault, origin, door, hasResponse, onKill, si
   await delay(fault.for_s * 1000, undefined, { signal })
   const startedAtUs = nowUs()
   await origin.startNginx()
-  const answers = () => request(`${door.url}/healthz`, { timeoutMs: ANSWER_TIMEOUT_MS })
+  const answers = () => request(`${door.url}/healthz`, { caFile: door.ca_file, timeoutMs: ANSWER_TIMEOUT_MS })
     .then(({ status }) => status === 200, () => false)
   if (!await waitUntil(answers, BACK_TIMEOUT_MS, 5)) {
     throw new Error('the origin\'s nginx does not answer after it was started again; the stack\'s folder has its log')

@@ -34,6 +34,7 @@ export const GARBAGE_COLLECTION = Object.freeze({ GOGC: '400', GOMEMLIMIT: '1GiB
  * @typedef {object} DoorSettings
  * @property {string} url  of the door
  * @property {string[]} [urls]  of its edges, see Door; a client keeps to one of them
+ * @property {string} [ca_file]  see Door
  * @property {import('../../scenarios/plan.js').Plan} plan
  * @property {string} mark  prefix of each edit's text; unique to each trial of a run
  * @property {string} [paths_file]  JSON, the path of each page; default /wiki/page-000001 …
@@ -159,12 +160,20 @@ function startK6 ({ name, settings, watchPort, threads, segment = { index: 0, of
       XDG_CONFIG_HOME: path.dirname(files.csv),
       ...threads === undefined ? {} : { GOMAXPROCS: String(threads) },
       ...GARBAGE_COLLECTION,
+      ...trusted(settings.ca_file),
       K6_CSV_TIME_FORMAT: 'unix_micro',
       STEVEC_GENERATOR: JSON.stringify(settings),
       ...dashboard(watchPort)
     }
   })
 }
+
+/**
+ * Go verifies servers by these certificates alone. https://pkg.go.dev/crypto/x509#SystemCertPool
+ * @param {string | undefined} caFile
+ * @returns {Record<string, string>}
+ */
+const trusted = (caFile) => caFile === undefined ? {} : { SSL_CERT_FILE: caFile, SSL_CERT_DIR: path.dirname(caFile) }
 
 /** @param {{wallS: number, cpuS: number, stolenS: number | null}} times */
 function cpuFacts ({ wallS, cpuS, stolenS }) {

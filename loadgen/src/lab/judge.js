@@ -126,7 +126,7 @@ function problemsOfConditions ({ coldProof, k6, generators, background, wallS, m
  * @param {Counts} samples  of the probe
  */
 function problemsOfProbe (findings, samples) {
-  const { trial, counter } = findings
+  const { trial, background, counter } = findings
   const { problems, say } = listProblems()
   const planned = httpRequestsPlanned(trial)
   say(
@@ -134,6 +134,8 @@ function problemsOfProbe (findings, samples) {
     () => `${samples.requests_sent} of ${countOf(planned, 'planned request')} ${samples.requests_sent === 1 ? 'was' : 'were'} sent`
   )
   say(samples.requests_sent === 0, () => 'the probe sent nothing')
+  const wrong = (samples.failures['wrong-protocol'] ?? 0) + (background?.samples?.failures['wrong-protocol'] ?? 0)
+  say(wrong > 0, () => `${countOf(wrong, 'response')} did not come by ${trial.settings.protocol} over TLS 1.3`)
   if (trial.settings.resource === 'short-link') problems.push(...problemsOfLinks(samples))
   const expected = expectedCounter(findings)
   say(

@@ -146,4 +146,4 @@ function sentThroughEach ({ edges }, sent, placed) {
 }
 
 /** @param {import('../stack/doors.js').Door} door */
-const urlsOf = ({ url, urls }) => ({ url, urls })
+const urlsOf = ({ url, urls, ca_file: caFile }) => ({ url, urls, ca_file: caFile })

@@ -132,7 +132,7 @@ async function newManifest ({ definition, directory, preset, seed, command, prof
     versions: versions(),
     host,
     config_hashes: configHashes,
-    doors,
+    doors: Object.fromEntries(Object.entries(doors).map(([name, { ca_file: _, ...door }]) => [name, door])),
     links: site.links,
     ...decidable !== null && { decidable },
     ...site.facts

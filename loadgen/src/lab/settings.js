@@ -35,6 +35,7 @@
  * @property {import('../stack/cache.js').CacheName} cache
  * @property {boolean} collapsing
  * @property {number} edges
+ * @property {import('../stack/certificate.js').Protocol} protocol
  * @property {number} origin_cache_mib
  * @property {import('../stack/database.js').DatabaseKind} database
  * @property {number} database_pool
@@ -84,6 +85,7 @@ export const DEFAULT_SETTINGS = Object.freeze({
   cache: 'edge',
   collapsing: true,
   edges: 1,
+  protocol: 'http',
   origin_cache_mib: 0,
   database: 'single',
   database_pool: 100,

@@ -18,6 +18,7 @@ const READ_WITHIN_MS = 60_000
  * @param {object} options
  * @param {string} options.url  of the door, or of one of its edges
  * @param {Record<string, string>} [options.headers]  of each request
+ * @param {string} [options.caFile]  see request
  * @param {import('../../scenarios/short-links.js').Resource} [options.resource]  default: pages; short links have the
  *   names of the warm-up's pages as ids
  * @param {number} options.lifetimeS  for which copies are fresh
@@ -26,27 +27,27 @@ const READ_WITHIN_MS = 60_000
  *   still be under way
  * @throws {Error} when a page or link of the warm-up does not exist
  */
-export async function warmCache ({ url, headers = {}, resource = 'page', lifetimeS, signal }) {
+export async function warmCache ({ url, headers = {}, caFile, resource = 'page', lifetimeS, signal }) {
   const pathOf = (/** @type {string} */ name) => resource === 'page' ? `/wiki/${name}` : linkPath('GET', name)
   const pages = await Promise.all(Array.from({ length: WARM_UP_PAGES }, (_, page) =>
-    readInARow({ url: `${url}${pathOf(warmUpPageName(page))}`, headers }, lifetimeS, signal)))
+    readInARow({ url: `${url}${pathOf(warmUpPageName(page))}`, headers, caFile }, lifetimeS, signal)))
   const sum = (/** @type {keyof CacheWarmUp} */ name) => pages.reduce((total, page) => total + page[name], 0)
   return { requests: sum('requests'), origin_requests: sum('origin_requests') }
 }
 
 /**
- * @param {{url: string, headers: Record<string, string>}} page  its address
+ * @param {{url: string, headers: Record<string, string>, caFile?: string}} page  its address
  * @param {number} lifetimeS
  * @param {AbortSignal} [signal]
  * @returns {Promise<CacheWarmUp>}
  */
-async function readInARow ({ url, headers: sent }, lifetimeS, signal) {
+async function readInARow ({ url, headers: sent, caFile }, lifetimeS, signal) {
   const beganAt = performance.now()
   const found = { requests: 0, origin_requests: 0 }
   let endsAt
   do {
     const sentAt = performance.now()
-    const { status, headers } = await request(url, { headers: sent, timeoutMs: READ_WITHIN_MS, signal })
+    const { status, headers } = await request(url, { headers: sent, caFile, timeoutMs: READ_WITHIN_MS, signal })
     if (status !== 200 && status !== 302) throw new Error(`${url} answered ${status} when the cache was warmed up`)
     found.requests += 1
     if (cacheStatusOf((name) => headers[name]?.toString()) !== 'HIT') found.origin_requests += 1

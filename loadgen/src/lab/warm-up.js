@@ -44,7 +44,7 @@ const CONNECTING_WITHIN_MS = 60_000
  * engine still compiles the wiki's code. Without the edits, the first ten of a trial took 1.6 times as long as the last
  * ten.
  * @param {object} options
- * @param {Pick<import('../stack/doors.js').Door, 'url'>} options.door  that stores nothing
+ * @param {Pick<import('../stack/doors.js').Door, 'url' | 'ca_file'>} options.door  that stores nothing
  * @param {import('./warm-up-messages.js').Messages} options.messages
  * @param {Rounds} [options.rounds]
  * @param {AbortSignal} options.signal
@@ -52,7 +52,7 @@ const CONNECTING_WITHIN_MS = 60_000
  * @throws {Error} when a page does not exist or an edit is refused
  */
 export async function warmUp ({ door, messages: { read, edit }, rounds = ROUNDS, signal }) {
-  const send = createSender(door.url, signal)
+  const send = createSender(door, signal)
   /** @type {number[]} */
   const readMeansMs = []
   /** @type {number[]} */
@@ -109,14 +109,14 @@ export function combine (each) {
 }
 
 /**
- * @param {string} url  of the door
+ * @param {Pick<import('../stack/doors.js').Door, 'url' | 'ca_file'>} door
  * @param {AbortSignal} signal
  * @returns {(message: import('./warm-up-messages.js').Message) => Promise<number>} ms that it took
  */
-function createSender (url, signal) {
+function createSender ({ url, ca_file: caFile }, signal) {
   let unavailable = 0
   return async function send ({ path, statuses, ...message }) {
-    const options = { ...message, timeoutMs: message.body === undefined ? READ_WITHIN_MS : WRITE_TIMEOUT_MS }
+    const options = { ...message, caFile, timeoutMs: message.body === undefined ? READ_WITHIN_MS : WRITE_TIMEOUT_MS }
     for (;;) {
       signal.throwIfAborted()
       const sentAt = performance.now()
@@ -147,7 +147,7 @@ const mean = (values) => Math.round(1000 * values.reduce((sum, value) => sum + v
 export async function openConnections ({ door, connections, signal }) {
   signal.throwIfAborted()
   await Promise.all(Array.from({ length: connections }, async () => {
-    const { status } = await request(`${door.url}/wiki/${pageName(0)}`, { timeoutMs: CONNECTING_WITHIN_MS })
+    const { status } = await request(`${door.url}/wiki/${pageName(0)}`, { caFile: door.ca_file, timeoutMs: CONNECTING_WITHIN_MS })
     if (status !== 200) {
       throw new Error(`${pageName(0)} answered ${status} to ${connections} requests at once, during the warm-up`)
     }

@@ -45,8 +45,8 @@ export function createWikiWarmer ({ seed, emulated, signal }) {
      * @param {Settings} settings
      * @param {object} options
      * @param {string} options.wikiUrl  where pages may be written
-     * @param {Pick<import('../stack/doors.js').Door, 'url'>[]} options.doors  that together lead to every wiki, each to
-     *   others
+     * @param {Pick<import('../stack/doors.js').Door, 'url' | 'ca_file'>[]} options.doors  that together lead to every
+     *   wiki, each to others
      * @returns {Promise<import('./warm-up.js').WarmUp>} of all
      */
     async warm (settings, { wikiUrl, doors }) {

@@ -5,11 +5,12 @@
  * @property {boolean} caching  whether a cache may respond
  * @property {string[]} [urls]  of several edges, the first is `url`; all take requests for its host
  * @property {string} path  hops of a request, for people
+ * @property {string} [ca_file]  PEM, the certificate that vouches for the door
  * @property {boolean} [several_caches]  several machines with separate copies may respond, so the number of requests to
  *   the origin is not known in advance
  */
 
-/** What a request to a door needs. @typedef {{url: string, headers: {host: string}}} Entrance */
+/** What a request to a door needs. @typedef {{url: string, headers: {host: string}, caFile?: string}} Entrance */
 
 /** @typedef {'cached' | 'nocache' | 'source' | 'local'} DoorName */
 
@@ -21,37 +22,44 @@ export const HOSTS = Object.freeze({
 })
 
 /**
- * @param {Pick<Door, 'url' | 'urls'>} door
+ * @param {Pick<Door, 'url' | 'urls' | 'ca_file'>} door
  * @returns {Entrance[]} one for each edge
  */
-export const entrancesOf = ({ url, urls = [url] }) =>
-  urls.map((each) => ({ url: each, headers: { host: new URL(url).host } }))
+export const entrancesOf = ({ url, urls = [url], ca_file: caFile }) =>
+  urls.map((each) => ({ url: each, headers: { host: new URL(url).host }, caFile }))
 
 /**
  * @param {import('../config.js').Ports} ports
+ * @param {string} [caFile]  see Door; default: plain HTTP
  * @returns {Record<DoorName, Door>}
  */
-export function doorsOf (ports) {
+export function doorsOf (ports, caFile) {
+  const scheme = caFile === undefined ? 'http' : 'https'
+  const tls = caFile === undefined ? {} : { ca_file: caFile }
   return {
     cached: {
-      url: `http://${HOSTS.cached}:${ports.edge}`,
+      url: `${scheme}://${HOSTS.cached}:${ports.edge}`,
       caching: true,
-      path: 'edge (caching) → origin → wiki'
+      path: 'edge (caching) → origin → wiki',
+      ...tls
     },
     nocache: {
-      url: `http://${HOSTS.nocache}:${ports.edge}`,
+      url: `${scheme}://${HOSTS.nocache}:${ports.edge}`,
       caching: false,
-      path: 'edge (no caching) → origin → wiki'
+      path: 'edge (no caching) → origin → wiki',
+      ...tls
     },
     source: {
-      url: `http://${HOSTS.source}:${ports.origin}`,
+      url: `${scheme}://${HOSTS.source}:${ports.origin}`,
       caching: false,
-      path: 'origin → wiki'
+      path: 'origin → wiki',
+      ...tls
     },
     local: {
-      url: `http://${HOSTS.local}:${ports.local}`,
+      url: `${scheme}://${HOSTS.local}:${ports.local}`,
       caching: true,
-      path: 'caching proxy of the client → origin → wiki'
+      path: 'caching proxy of the client → origin → wiki',
+      ...tls
     }
   }
 }

@@ -55,8 +55,8 @@ export async function waitForDoors (state, directory) {
 /** @param {import('./doors.js').Door} door @returns {Promise<boolean>} whether the wiki does, through each edge */
 async function answers (door) {
   try {
-    const responses = await Promise.all(entrancesOf(door).map(({ url, headers }) =>
-      request(`${url}/healthz`, { headers, timeoutMs: ANSWER_TIMEOUT_MS })))
+    const responses = await Promise.all(entrancesOf(door).map(({ url, headers, caFile }) =>
+      request(`${url}/healthz`, { headers, caFile, timeoutMs: ANSWER_TIMEOUT_MS })))
     return responses.every(({ status }) => status === 200)
   } catch {
     return false

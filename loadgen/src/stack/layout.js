@@ -6,11 +6,12 @@ import { edgeName } from './edge-names.js'
 import { sharedServers } from './shared.js'
 
 /**
- * Ports that no client uses: those of the caches, of the origin's nginx and of the links between them.
+ * Ports that no client uses: those of the caches, of the origin's nginx and of the links between them. `nginxTls`:
+ * where clients of the origin's nginx come by TLS; the hops before it come to `nginx`.
  * @typedef {Record<(typeof INTERNAL_PORTS)[number], number>} InternalPorts
  */
 const INTERNAL_PORTS = /** @type {const} */ ([
-  'edge', 'nginx', 'local', 'edgeToOrigin', 'localToOrigin', 'edgeControl', 'localControl', 'toxiproxy',
+  'edge', 'nginx', 'nginxTls', 'local', 'edgeToOrigin', 'localToOrigin', 'edgeControl', 'localControl', 'toxiproxy',
   'cache', 'clientToCache', 'cacheToOrigin', 'cacheControl'
 ])
 
@@ -18,18 +19,23 @@ const INTERNAL_PORTS = /** @type {const} */ ([
  * Without links each hop connects straight to the next one.
  * @param {InternalPorts} internal
  * @param {import('../config.js').Ports} ports
+ * @param {boolean} tls  whether the clients' port of the origin's nginx takes TLS alone
  * @returns {InternalPorts}
  */
-const withoutLinks = (internal, ports) => ({
-  ...internal,
-  edge: ports.edge,
-  local: ports.local,
-  nginx: ports.origin,
-  edgeToOrigin: ports.origin,
-  localToOrigin: ports.origin,
-  cacheToOrigin: ports.origin,
-  cache: internal.clientToCache
-})
+function withoutLinks (internal, ports, tls) {
+  const nginx = tls ? internal.nginx : ports.origin
+  return {
+    ...internal,
+    edge: ports.edge,
+    local: ports.local,
+    nginx,
+    nginxTls: ports.origin,
+    edgeToOrigin: nginx,
+    localToOrigin: nginx,
+    cacheToOrigin: nginx,
+    cache: internal.clientToCache
+  }
+}
 
 /**
  * The ports of an edge; clients use `publicPort`, and the edge fetches from `originPort`.
@@ -64,10 +70,11 @@ const newToken = () => randomBytes(16).toString('hex')
  * @param {number} options.databaseNodes
  * @param {import('./shared.js').Shared} options.shared
  * @param {number} options.edges
+ * @param {string} [options.caFile]  of doors with TLS, see Door
  * @returns {Promise<{state: import('./state.js').StackState, internal: InternalPorts, edges: EdgePorts[]}>}
  */
 export async function planStack (
-  { ports, cache, profile, origin, cachePolicy, links, wikis, databaseNodes, shared, edges: edgesCount }
+  { ports, cache, profile, origin, cachePolicy, links, wikis, databaseNodes, shared, edges: edgesCount, caFile }
 ) {
   const count = INTERNAL_PORTS.length + wikis - 1 + databaseNodes - 1 + sharedServers(shared) +
     (edgesCount - 1) * PORTS_OF_EDGE
@@ -76,14 +83,14 @@ export async function planStack (
     Object.fromEntries(INTERNAL_PORTS.map((name, index) => [name, free[index]])))
   const more = free.slice(INTERNAL_PORTS.length)
   const take = (/** @type {number} */ ports) => more.splice(0, ports)
-  const internal = links ? linked : withoutLinks(linked, ports)
+  const internal = links ? linked : withoutLinks(linked, ports, caFile !== undefined)
   /** @type {EdgePorts} */
   const first = {
     ...{ name: edgeName(0), publicPort: ports.edge, port: internal.edge },
     ...{ originPort: internal.edgeToOrigin, controlPort: internal.edgeControl }
   }
   const edges = [first, ...Array.from({ length: edgesCount - 1 }, (_, index) =>
-    edgePorts(index + 1, take(PORTS_OF_EDGE), links ? null : ports.origin))]
+    edgePorts(index + 1, take(PORTS_OF_EDGE), links ? null : internal.edgeToOrigin))]
   // One CDN: a purge has the same token everywhere.
   const token = newToken()
   const control = (/** @type {number} */ port, token = newToken()) => ({ url: `http://127.0.0.1:${port}`, token })
@@ -96,7 +103,7 @@ export async function planStack (
     database_ports: [ports.mongod, ...take(databaseNodes - 1)],
     shared_ports: take(sharedServers(shared)),
     reserved_ports: free,
-    doors: doorsOf(ports),
+    doors: doorsOf(ports, caFile),
     controls: {
       ...Object.fromEntries(edges.map(({ name, controlPort }) => [name, control(controlPort, token)])),
       local: control(internal.localControl)
@@ -135,14 +142,18 @@ export async function planStack (
  * @param {string} originAddress  host:port
  * @returns {import('@stevec/harness/toxiproxy').Link[]} one for each hop
  */
-export function linksOf ({ ports, cache }, internal, edges, originAddress) {
+export function linksOf ({ ports, cache, doors }, internal, edges, originAddress) {
   const here = (/** @type {number} */ port) => `127.0.0.1:${port}`
   const links = [
     ...edges.flatMap(({ name, publicPort, port, originPort }) => [
       { name: `client-${name}`, listen: publicPort, upstream: here(port) },
       { name: `${name}-origin`, listen: originPort, upstream: originAddress }
     ]),
-    { name: 'client-origin', listen: ports.origin, upstream: originAddress },
+    {
+      name: 'client-origin',
+      listen: ports.origin,
+      upstream: doors.source.ca_file ? here(internal.nginxTls) : originAddress
+    },
     { name: 'client-local', listen: ports.local, upstream: here(internal.local) },
     { name: 'local-origin', listen: internal.localToOrigin, upstream: originAddress }
   ]

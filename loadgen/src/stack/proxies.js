@@ -13,9 +13,10 @@ import { logOf } from './state.js'
  * @param {import('./layout.js').InternalPorts} internal
  * @param {import('./layout.js').EdgePorts[]} edges
  * @param {import('@stevec/nginx').EdgeOptions} edgeOptions
+ * @param {import('@stevec/nginx').Tls} [tls]  of their clients
  */
 export async function startProxies (
-  { ports, controls, config_hashes: hashes }, starting, internal, edges, edgeOptions
+  { ports, controls, config_hashes: hashes }, starting, internal, edges, edgeOptions, tls
 ) {
   const { directory, outlive, started, next } = starting
   next('nginx')
@@ -34,7 +35,8 @@ export async function startProxies (
       controlPort,
       controlToken: controls[name].token,
       ...edges.length === 1 ? {} : { place: edgePlace(index) },
-      ...edgeOptions
+      ...edgeOptions,
+      tls
     }
   }))
   proxies.push({
@@ -47,7 +49,8 @@ export async function startProxies (
       sourcePublicPort: ports.origin,
       sourceHost: HOSTS.source,
       controlPort: internal.localControl,
-      controlToken: controls.local.token
+      controlToken: controls.local.token,
+      tls
     }
   })
   const binary = requireTool('nginx').path

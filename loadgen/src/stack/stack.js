@@ -10,6 +10,7 @@ import { stopKeeper } from '../keeper/keeper-lock.js'
 import { removeRecipes, saveRecipe } from '../keeper/recipes.js'
 import { loadProfile } from '../profile/profile.js'
 import { removeCache, startCache } from './cache.js'
+import { tlsOf } from './certificate.js'
 import { NODES, startDatabase } from './database.js'
 import { EDGE_NAMES } from './edge-names.js'
 import { engageProfile } from './engage-profile.js'
@@ -44,6 +45,8 @@ import { limitWikis } from './wiki-limits.js'
  * @property {import('./shared.js').Shared} [shared]  redis, redis-replicated: a Redis beside the database, for the
  *   wiki; none: no Redis, whatever the environment says; default: the environment's REDIS_URL
  * @property {number} [edges]  each with a cache of its own; default 1
+ * @property {import('./certificate.js').Protocol} [protocol]  of the doors' clients, while the hops behind
+ *   speak plain HTTP; default http
  * @property {number} [wikis]  behind the origin's nginx, on this machine; default 1
  * @property {number | null} [wikiCpuShare]  of one core, for each wiki; default null: no limit of its own
  * @property {import('../profile/profile.js').Profile} [profile]  limits and links of origin and client; default: `none`
@@ -81,22 +84,23 @@ export async function startStack (options) {
     wikiEnvironment = {},
     cache = 'edge',
     database = 'single',
+    protocol = 'http',
     wikis = 1,
     wikiCpuShare = null,
     profile = loadProfile('none', { stateDirectory: directory }),
-    engage = true,
     signal,
     onProgress = () => {}
   } = options
   const links = hasLinks({ links: options.links, profile, origin })
-  refuseContradiction({ origin, wikis, wikiCpuShare, mongodbUri, database })
+  refuseContradiction({ origin, wikis, wikiCpuShare, mongodbUri, database, protocol })
   requireTool('nginx')
   await refuseTakenPorts(ports, mongodbUri === undefined)
   prepareFolder(directory)
+  const tls = await tlsOf(protocol, directory)
   const cachePolicy = wikiEnvironment.CACHE_POLICY ?? null
   const { state, internal, edges } = await planStack({
     ...{ ports, cache, profile, cachePolicy, links, wikis, databaseNodes: NODES[database], edges: options.edges ?? 1 },
-    ...{ shared: options.shared ?? 'none', origin: origin.record() }
+    ...{ shared: options.shared ?? 'none', origin: origin.record(), caFile: tls?.certificate }
   })
   /** @type {Starting} */
   const starting = {
@@ -113,16 +117,16 @@ export async function startStack (options) {
     if (wikiCpuShare !== null) limitWikis(state, directory, wikiCpuShare)
     const uri = mongodbUri ?? await startDatabase(state, starting, options.databaseDirectory ?? directory)
     await startShared(state, starting, options.shared)
-    const originAddress = await startOrigin(state, starting, { ...options, origin, wikiEnvironment }, internal, uri)
-    await startProxies(state, starting, internal, edges, options.edgeOptions ?? {})
+    const address = await startOrigin(state, starting, { ...options, origin, wikiEnvironment, tls }, internal, uri)
+    await startProxies(state, starting, internal, edges, options.edgeOptions ?? {}, tls)
     if (state.cache) {
       starting.next(cache)
       state.config_hashes[`cache/${cache}`] = await startCache(state.cache, directory, starting.started)
     }
-    if (links) await startLinks(state, linksOf(state, internal, edges, originAddress), internal.toxiproxy, starting)
+    if (links) await startLinks(state, linksOf(state, internal, edges, address), internal.toxiproxy, starting)
     starting.next('doors')
     await waitForDoors(state, directory)
-    if (engage) await engageProfile(state)
+    if (options.engage ?? true) await engageProfile(state)
     signal?.throwIfAborted()
     return state
   } catch (error) {
@@ -138,7 +142,7 @@ export async function startStack (options) {
  * @param {string} directory
  */
 function prepareFolder (directory) {
-  for (const role of ['origin', ...EDGE_NAMES, 'local']) {
+  for (const role of ['origin', ...EDGE_NAMES, 'local', 'tls']) {
     rmSync(path.join(directory, role), { recursive: true, force: true })
   }
   mkdirSync(directory, { recursive: true, mode: 0o700 })
@@ -158,10 +162,13 @@ async function startLinks (state, links, port, { directory, outlive, started, ne
 
 /**
  * @param {Pick<StackOptions, 'mongodbUri'> &
- *   Required<Pick<StackOptions, 'origin' | 'wikis' | 'wikiCpuShare' | 'database'>>} options
+ *   Required<Pick<StackOptions, 'origin' | 'wikis' | 'wikiCpuShare' | 'database' | 'protocol'>>} options
  * @throws {StackError}
  */
-function refuseContradiction ({ origin, wikis, wikiCpuShare, mongodbUri, database }) {
+function refuseContradiction ({ origin, wikis, wikiCpuShare, mongodbUri, database, protocol }) {
+  if (origin.facts.kind !== 'local' && protocol !== 'http') {
+    throw new StackError(`protocol=${protocol} needs the nginx of a wiki on this machine: leave --origin out`)
+  }
   if (origin.facts.kind !== 'local' && (wikis > 1 || wikiCpuShare !== null)) {
     throw new StackError('several wikis, or wikis with a share of a core, run on this machine only: leave --origin out')
   }
@@ -212,20 +219,21 @@ function limitOrigin (state, directory) {
  * Starts the wiki and its nginx.
  * @param {StackState} state
  * @param {Starting} starting
- * @param {StackOptions &
- *   {origin: import('./origin/origin.js').Origin, wikiEnvironment: Record<string, string>}} options
+ * @param {StackOptions & {origin: import('./origin/origin.js').Origin, wikiEnvironment: Record<string, string>,
+ *   tls?: import('@stevec/nginx').Tls}} options
  * @param {import('./layout.js').InternalPorts} internal
  * @param {string} mongodbUri
  * @returns {Promise<string>} host:port of the origin's nginx
  */
 async function startOrigin (state, starting, options, internal, mongodbUri) {
   const { directory, outlive, started, next } = starting
-  const { origin, wikiEnvironment, keepsZone = !wikiEnvironment.CACHE_POLICY, requestsAtOnceMax, signal } = options
+  const { origin, wikiEnvironment, keepsZone = !wikiEnvironment.CACHE_POLICY, requestsAtOnceMax, tls, signal } = options
   const { address, configHash } = await origin.start({
     directory,
     mongodbUri,
     wikiPorts: state.wiki_ports ?? [state.ports.wiki],
     nginxPort: internal.nginx,
+    tls: tls && { ...tls, port: internal.nginxTls },
     purgePorts: EDGE_NAMES.flatMap((name) =>
       state.controls[name] === undefined ? [] : Number(new URL(state.controls[name].url).port)),
     wikiEnvironment: wikiEnvironmentOf(state, wikiEnvironment, keepsZone),

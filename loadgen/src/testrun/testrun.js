@@ -15,7 +15,8 @@ const CONFIG_MAP_MAX_BYTES = 1024 ** 2
 const NEEDS_LAB = [
   ['background_vus', ({ background_vus: vus }) => vus > 0],
   ['fault', ({ fault }) => fault !== null],
-  ['picture', ({ picture }) => picture]
+  ['picture', ({ picture }) => picture],
+  ['protocol', ({ protocol }) => protocol !== 'http']
 ]
 
 /** @typedef {import('../lab/definition.js').Settings} Settings */

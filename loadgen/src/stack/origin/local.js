@@ -54,13 +54,13 @@ export function createLocalOrigin () {
     record: () => ({ facts, ssh: null, booted: false }),
     async start (given) {
       options = given
-      const { directory, wikiPorts, nginxPort, wikiEnvironment, requestsAtOnceMax, onPart } = given
+      const { directory, wikiPorts, nginxPort, tls, wikiEnvironment, requestsAtOnceMax, onPart } = given
       mkdirSync(directory, { recursive: true, mode: 0o700 })
       onPart(wikiPorts.length === 1 ? 'wiki' : `${wikiPorts.length} wikis`)
       await startWikis(wikiEnvironment)
       const binary = requireTool('nginx').path
       const { sha256, command, args } = await prepareRole(
-        { role: 'origin', port: nginxPort, wikiPort: wikiPorts, requestsAtOnceMax },
+        { role: 'origin', wikiPort: wikiPorts, requestsAtOnceMax, ...portsOf(nginxPort, tls) },
         { directory: path.join(directory, 'origin'), binary, modulesDirectory: nginxModulesDirectory(binary) ?? '' }
       )
       preparedNginx = { command, args }
@@ -88,6 +88,12 @@ export function createLocalOrigin () {
     async close () {}
   }
 }
+
+/**
+ * @param {number} port
+ * @param {OriginStart['tls']} tls
+ */
+const portsOf = (port, tls) => tls === undefined ? { port } : { port: tls.port, tls, plainPort: port }
 
 const localFacts = () => ({
   kind: /** @type {const} */ ('local'),

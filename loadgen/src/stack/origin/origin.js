@@ -26,6 +26,7 @@ import { openHost, parseHost } from './host.js'
  * @property {string} mongodbUri  as seen from this machine
  * @property {number[]} wikiPorts  on 127.0.0.1, one for each wiki; an origin on another machine has one
  * @property {number} nginxPort  on 127.0.0.1, free, for an origin that needs one
+ * @property {import('@stevec/nginx').Tls & {port: number}} [tls]  of its clients on another port, for a local origin
  * @property {number[]} purgePorts  on 127.0.0.1, where the edges accept purges; the wiki uses the same addresses
  * @property {WikiEnvironment} wikiEnvironment
  * @property {number} [requestsAtOnceMax]  of a new nginx to the wiki; default: any number
