@@ -221,7 +221,7 @@ test('tokenWarnings names rights that are not needed, as far as the API reports 
 })
 
 test('purges are split into calls of 100 distinct items and wait for the plan\'s rate limit', async (t) => {
-  const fake = await startFake(t, { limits: { calls_bucket: 1, calls_per_s: 4 } })
+  const fake = await startFake(t, { limits: { calls_bucket: 1, calls_per_s: 1 } })
   const purge = createPurge({ client: clientOf(fake, { waitMaxMs: 5_000 }), zoneId: fake.zone.id })
   const urls = Array.from({ length: 250 }, (_url, index) => `https://wiki.example.com/wiki/${index}`)
   await purge.purge([...urls, urls[0]], ['a', 'b', 'a'])
