@@ -1,6 +1,7 @@
 """The table of responses by method and status of every section: what was measured, a page, a redirect, or an error?"""
 
 from collections import Counter
+from dataclasses import replace
 
 from stevec_report.analysis import Analysis
 from stevec_report.blocks import TRIALS_COLUMN, Block, Column, Table, trials_cell
@@ -9,8 +10,9 @@ from stevec_report.sample_table import IS_RIGHT
 
 
 def blocks(analysis: Analysis) -> list[Block]:
-    """The table, or nothing without a valid trial."""
+    """The table, or nothing if each response of the valid trials was a right one with 2xx."""
     found = []
+    is_plain = True
     for cell, members in cells(analysis.valid).items():
         numbers = [o.number for o in members]
         counts: Counter[tuple[str, int, bool]] = Counter()
@@ -20,6 +22,7 @@ def blocks(analysis: Analysis) -> list[Block]:
                 [number],
             ):
                 counts[(str(key[0]), int(key[1]), bool(key[2]))] += requests
+        is_plain &= all(200 <= status < 300 and not wrong for _, status, wrong in counts)
         sent: Counter[str] = Counter()
         for (method, _, _), requests in counts.items():
             sent[method] += requests
@@ -40,7 +43,7 @@ def blocks(analysis: Analysis) -> list[Block]:
         Column("status", "status", "text", left=True),
         Column("requests", "requests", "count"),
         Column("share", "of the method's", "percent"),
-        TRIALS_COLUMN,
+        replace(TRIALS_COLUMN, on_page=False),
     ]
     note = "Requests of the probe in valid trials. A table of response times is about these responses and no others."
-    return [Table("statuses", "Responses by method and status.", note, columns, found)] if found else []
+    return [] if is_plain else [Table("statuses", "Responses by method and status.", note, columns, found)]
