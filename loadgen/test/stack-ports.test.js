@@ -19,10 +19,11 @@ async function isReserved (port) {
   }
 }
 
-test('a stack reserves its ports until it is stopped', async () => {
+test('a stack reserves its ports until it is stopped', async (t) => {
   const { directory, stop } = await startDoors({})
+  t.after(stop)
   const ports = readState(directory)?.reserved_ports ?? []
-  assert.equal(ports.length, 12)
+  assert.equal(ports.length, 13)
   for (const port of ports) assert.equal(await isReserved(port), true)
   await stop()
   for (const port of ports) assert.equal(await isReserved(port), false)

@@ -37,6 +37,7 @@ const pageModules = modulesOf('page.js')
 const editorStyle = asset(['editor.css'], 'text/css; charset=utf-8')
 const authorScript = asset(['author.js'], SCRIPT)
 const apiScript = asset(['api.js'], SCRIPT)
+const copyScript = asset(['copy.js'], SCRIPT)
 const editorModules = modulesOf('editor.js')
 
 export const STYLE_URL = style.url
@@ -44,6 +45,7 @@ export const ICON_URL = icon.url
 export const PAGE_SCRIPT_URL = pageModules[pageModules.length - 1].url
 export const AUTHOR_SCRIPT_URL = authorScript.url
 export const API_SCRIPT_URL = apiScript.url
+export const COPY_SCRIPT_URL = copyScript.url
 export const API_STYLE_URL = apiStyle.url
 export const EDITOR_STYLE_URL = editorStyle.url
 export const EDITOR_SCRIPT_URL = editorModules[editorModules.length - 1].url
@@ -51,7 +53,7 @@ export const EDITOR_SCRIPT_URL = editorModules[editorModules.length - 1].url
 /** URLs change with their content (RFC 8246). @type {FastifyPluginAsync} */
 export async function assetRoutes (app) {
   const config = { database: false }
-  const others = [style, icon, editorStyle, authorScript, apiScript, apiStyle]
+  const others = [style, icon, editorStyle, authorScript, apiScript, apiStyle, copyScript]
   for (const { url, type, bytes } of [...others, ...pageModules, ...editorModules]) {
     app.get(url, { config }, async (_request, reply) => {
       reply.header('cache-control', 'public, max-age=31536000, immutable').type(type)

@@ -29,6 +29,7 @@ const DEMANDS = {
   'GET /assets/author.js': 'anyone',
   'GET /assets/editor.css': 'anyone',
   'GET /assets/api.js': 'anyone',
+  'GET /assets/copy.js': 'anyone',
   'GET /assets/tasks.js': 'anyone',
   'GET /assets/api.css': 'anyone',
   ...Object.fromEntries(['', '-draft', '-form', '-links', '-pictures', '-preview', '-toolbar'].map((part) =>

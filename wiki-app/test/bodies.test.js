@@ -8,7 +8,7 @@ const wiki = useWiki()
 /** These routes need no body: their URLs say everything. */
 const NEED_NO_BODY = [
   'DELETE /wiki/*', 'POST /edit/delete/*', 'POST /edit/sign-out', 'DELETE /api/v1/pages/:name',
-  'POST /edit/delete-picture/:file', 'DELETE /api/v1/files/:file'
+  'POST /edit/delete-picture/:file', 'DELETE /api/v1/files/:file', 'POST /edit/short-link/*'
 ]
 const JSON_TYPE = 'application/json'
 const FORM = 'application/x-www-form-urlencoded'

@@ -120,22 +120,6 @@ for (const box of /** @type {NodeListOf<HTMLElement>} */ (document.querySelector
   holder.append(copy, box)
 }
 
-// Of what is shown to be copied.
-for (const copy of /** @type {NodeListOf<HTMLButtonElement>} */ (document.querySelectorAll('[data-copies]'))) {
-  const shown = /** @type {HTMLInputElement} */ (document.getElementById(copy.dataset.copies ?? ''))
-  // The browser knows better than the wiki which scheme and host its reader uses.
-  shown.value = new URL(shown.dataset.path ?? '', location.href).href
-  shown.onfocus = () => shown.select()
-  copy.hidden = false
-  copy.onclick = async () => {
-    shown.select()
-    // Without https there is no clipboard for scripts.
-    const copied = await navigator.clipboard?.writeText(shown.value).then(() => true, () => false)
-    const says = /** @type {HTMLElement} */ (copy.nextElementSibling)
-    says.textContent = copied ? 'Copied' : 'Press Ctrl+C to copy it'
-  }
-}
-
 // A menu closes as menus do.
 for (const menu of /** @type {NodeListOf<HTMLDetailsElement>} */ (document.querySelectorAll('details.more'))) {
   addEventListener('click', ({ target }) => { if (!menu.contains(/** @type {Node} */ (target))) menu.open = false })
