@@ -1,8 +1,8 @@
 # stevec's one task runner. `make` alone lists the targets.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up down test test-slow verify verify-analysis torture torture-cluster test-containers test-cloudflare \
-  release image image-lock test-image bench flame bench-idle bench-cost bench-dearest bench-peers bench-edge fuzz-edge \
-  bench-report figures gallery lock
+.PHONY: help setup demo up down test test-slow verify verify-analysis torture torture-cluster test-containers \
+  test-cloudflare release image image-lock test-image bench flame bench-idle bench-cost bench-dearest bench-peers \
+  bench-edge fuzz-edge bench-report figures gallery lock
 
 # The tests' Node, one of those in .ci/node; empty: the one on PATH.
 NODE = $(STEVEC_NODE)

@@ -7,7 +7,10 @@ const BROWSER_GLOBALS = [
 ]
 
 export default [
-  ...neostandard({ noJsx: true, ignores: ['results/**', '.tools/**', '.venv/**', '.stevec/**', 'arm-image/build/**', 'deploy/build/**'] }),
+  ...neostandard({
+    noJsx: true,
+    ignores: ['results/**', '.tools/**', '.venv/**', '.stevec/**', 'arm-image/build/**', 'deploy/build/**']
+  }),
   {
     plugins: { stevec: { rules: { 'package-direction': packageDirection } } },
     rules: {

@@ -24,7 +24,8 @@ const SLOW_FILES_AT_ONCE = 2
 
 const FOLDERS = [
   '.ci',
-  'harness/test', 'wiki-app/test', 'wiki-app/test/browser', 'nginx/test', 'cdn/test', 'deploy/test', 'loadgen/test', 'arm-image/test'
+  'harness/test', 'wiki-app/test', 'wiki-app/test/browser', 'nginx/test', 'cdn/test', 'deploy/test', 'loadgen/test',
+  'arm-image/test'
 ]
 
 /** The longest files, which start first. */

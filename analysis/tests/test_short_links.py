@@ -131,7 +131,7 @@ def test_a_load_too_short_to_be_read_has_no_processor_time(folder):
     assert processor_time.per_request_ms(trial / "none", first, first + 9_000_000, lambda begin, end: 100) == {}
 
 
-def test_differences_beyond_noise_are_told_from_others(folder, analyse_run):
+def test_differences_beyond_noise_are_named(folder, analyse_run):
     analysis = analyse_run(folder)
     found = {
         (row["load"], row["way"], row["measure"]): row["verdict"].value for row in table(analysis, "differences").rows
@@ -156,7 +156,7 @@ def test_trials_of_few_requests_have_no_course(run_folder, analyse_run):
     assert course.blocks(analyse_run(run_folder), [("few", [("cached", [1, 2, 3])])]) == []
 
 
-def test_statuses_are_told_apart_and_a_wrong_answer_is_a_failure(tmp_path, analyse_run):
+def test_statuses_have_rows_of_their_own_and_a_wrong_answer_is_a_failure(tmp_path, analyse_run):
     run = build_run_folder(
         tmp_path,
         experiment="short-links",

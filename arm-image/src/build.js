@@ -12,6 +12,8 @@ import { layWiki, provideBoardModules } from './wiki.js'
 
 const LOCK_FILE = path.join(HERE, 'packages.lock.json')
 const BASE_OVERLAY = path.join(HERE, 'overlays/base')
+/** What the image is made of. */
+const SOURCES = ['wiki-app', 'nginx', 'cdn', 'deploy', 'arm-image', 'package-lock.json']
 const BINFMT = '/proc/sys/fs/binfmt_misc'
 const PUBLIC_KEY =
   /^(ssh-ed25519|ecdsa-sha2-nistp\d+|ssh-rsa|sk-ssh-ed25519@openssh\.com|sk-ecdsa-sha2-nistp256@openssh\.com) [A-Za-z0-9+/=]+( .*)?$/
@@ -228,7 +230,7 @@ function gitState () {
   return commit.status === 0
     ? {
         commit: commit.stdout.trim(),
-        dirty: git('status', '--porcelain', '--', 'wiki-app', 'nginx', 'cdn', 'deploy', 'arm-image', 'package-lock.json').stdout !== ''
+        dirty: git('status', '--porcelain', '--', ...SOURCES).stdout !== ''
       }
     : null
 }

@@ -62,7 +62,7 @@ test('every service is confined: no capability, no way to write but its volumes,
   }
 })
 
-test('only the edge is reachable, and from this machine alone unless it is told otherwise', () => {
+test('only the edge is reachable, by default from this machine alone', () => {
   assert.deepEqual(services.flatMap(([name, { ports = [] }]) => ports.map((port) => `${name} ${port}`)),
     ['edge 127.0.0.1:8080:8080'])
   const open = Object.entries(composition.networks).filter(([, { internal }]) => !internal).map(([name]) => name)
@@ -80,7 +80,9 @@ test('services wait for what they need', () => {
 test('the wiki knows every setting that compose.yaml gives it', (t) => {
   const folder = mkdtempSync(path.join(tmpdir(), 'stevec-compose-'))
   t.after(() => rmSync(folder, { recursive: true }))
-  const files = { MONGODB_URI_FILE: 'mongodb://a,b,c/stevec?replicaSet=stevec', REDIS_URL_FILE: 'redis://:x@redis:6379' }
+  const files = {
+    MONGODB_URI_FILE: 'mongodb://a,b,c/stevec?replicaSet=stevec', REDIS_URL_FILE: 'redis://:x@redis:6379'
+  }
   for (const name of ['wiki-1', 'wiki-2']) {
     const environment = { ...composition.services[name].environment }
     for (const [setting, content] of Object.entries(files)) {
@@ -108,7 +110,9 @@ test('every source of a COPY is there, the builder may see it, and all packages 
       assert.ok(seen(source), `${file}: .dockerignore hides ${source}`)
     }
     if (!text(file).includes('npm ci')) continue
-    for (const workspace of workspaces) assert.ok(sources.includes(`${workspace}/package.json`), `${file}: ${workspace}`)
+    for (const workspace of workspaces) {
+      assert.ok(sources.includes(`${workspace}/package.json`), `${file}: ${workspace}`)
+    }
   }
 })
 
@@ -123,7 +127,9 @@ test('every image runs as a user with a number, says how it is, and is built on 
     assert.match(last('ENTRYPOINT'), /^\[/, file)
     const base = last('ARG')
     assert.match(base, /^BASE=(node|mongo):\d+\.\d+\.\d+(-bookworm-slim)?$/, file)
-    if (base.startsWith('BASE=node:')) assert.ok(base.includes(`:${node}-`), `${file}: not the Node that is tested, ${node}`)
+    if (base.startsWith('BASE=node:')) {
+      assert.ok(base.includes(`:${node}-`), `${file}: not the Node that is tested, ${node}`)
+    }
   }
   for (const [name, { image, build }] of services) {
     if (build === undefined) assert.match(image, /^[a-z]+:\d+\.\d+\.\d+(-bookworm)?$/, name)

@@ -50,5 +50,6 @@ test('a setting that is not allowed is named', (t) => {
   const edge = { ...shipped('edge.env'), ...credentials(t) }
   assert.throws(() => edgeSettings({ ...edge, PROFILE: 'akamai' }), /PROFILE=akamai/)
   assert.throws(() => edgeSettings({ ...edge, MAX_SIZE_MIB: '1g' }), /MAX_SIZE_MIB/)
-  assert.throws(() => backupSettings({ MONGODB_URI: 'mongodb://127.0.0.1:27027/?replicaSet=stevec' }), /name of the wiki/)
+  const nameless = { MONGODB_URI: 'mongodb://127.0.0.1:27027/?replicaSet=stevec' }
+  assert.throws(() => backupSettings(nameless), /name of the wiki/)
 })

@@ -20,10 +20,12 @@ const EXPOSURE_MAX = /** @type {Record<string, number>} */ ({
   'stevec-certificate@.service': 1.3
 })
 
-const unit = (/** @type {string} */ name) => readFileSync(path.join(UNITS, name), 'utf8')
+/** With continued lines as one. */
+const unit = (/** @type {string} */ name) => readFileSync(path.join(UNITS, name), 'utf8').replace(/ *\\\n */g, ' ')
 const services = readdirSync(UNITS).filter((name) => name.endsWith('.service'))
 /** --offline came with systemd 250. */
-const systemd = Number(/systemd (\d+)/.exec(spawnSync('systemd-analyze', ['--version'], { encoding: 'utf8' }).stdout)?.[1])
+const { stdout: version } = spawnSync('systemd-analyze', ['--version'], { encoding: 'utf8' })
+const systemd = Number(/systemd (\d+)/.exec(version)?.[1])
 const skip = systemd >= 250 ? false : 'systemd-analyze of systemd 250 or newer is not installed'
 
 test('systemd accepts every unit, and finds their programs', { skip }, (t) => {
@@ -80,7 +82,8 @@ test('a service that dies is started again, a few times, and has longer to stop 
 })
 
 test('every service but that of certificates runs as a user that the package makes', () => {
-  const made = [...readFileSync(path.join(HERE, 'debian/sysusers.conf'), 'utf8').matchAll(/^u (\S+)/gm)].map(([, u]) => u)
+  const users = readFileSync(path.join(HERE, 'debian/sysusers.conf'), 'utf8')
+  const made = [...users.matchAll(/^u (\S+)/gm)].map(([, user]) => user)
   const used = services.filter((name) => !name.startsWith('stevec-certificate'))
     .map((name) => /^User=(\S+)$/m.exec(unit(name))?.[1])
   assert.deepEqual([...new Set(used)].sort(), made.sort())

@@ -1,5 +1,6 @@
-// Reads Kubernetes manifests (YAML documents) from standard input and decodes each into the types of the Kubernetes API,
-// strictly: an unknown, misspelt or repeated field or a value of another type is an error. Prints kind and name of each.
+// Reads Kubernetes manifests (YAML documents) from standard input and decodes each into the types of the Kubernetes
+// API, strictly: an unknown, misspelt or repeated field or a value of another type is an error. Prints kind and name of
+// each.
 package main
 
 import (

@@ -20,6 +20,13 @@ export const WIKI_VARIABLES = Object.freeze([
   'METRICS_PORT', 'METRICS_HOST', 'STATUS_FILE', 'LOG_LEVEL', 'LOG_VIEWS_PER_S', 'NODE_EXTRA_CA_CERTS'
 ])
 
+/** Those that make sense on another machine, too: no path or port of this one. */
+const REMOTE_WIKI_VARIABLES = Object.freeze([
+  'CACHE_POLICY', 'CACHE_TTL_S', 'CACHE_STALE_WHILE_REVALIDATE_S', 'CACHE_STALE_IF_ERROR_S', 'CACHE_CDN_TTL_S',
+  'PURGE_ZONE', 'PURGE_URL', 'PURGE_TOKEN', 'PURGE_REPEAT_AFTER_S', 'PUBLIC_URL', 'PAGE_MAX_BYTES', 'UPLOAD_MAX_BYTES',
+  'PAGE_READS_AT_ONCE', 'DATABASE_POOL_MAX', 'ORIGIN_CACHE_MIB', 'WRITES_PER_MINUTE', 'ACCESS'
+])
+
 /** A setting has a bad value; the message says which setting and what is allowed. */
 export class ConfigError extends Error {}
 
@@ -54,12 +61,7 @@ export function readConfig (env = process.env) {
       apiUrl: env.CLOUDFLARE_API_URL || undefined
     },
     /** Settings passed on to a wiki on another machine. @type {Record<string, string>} */
-    wikiEnvironment: Object.fromEntries(Object.entries(env).flatMap(([name, value]) =>
-      value !== undefined &&
-      /^(CACHE_(POLICY|TTL_S|STALE_WHILE_REVALIDATE_S|STALE_IF_ERROR_S|CDN_TTL_S)|PURGE_(ZONE|URL|TOKEN|REPEAT_AFTER_S)|PUBLIC_URL|(PAGE|UPLOAD)_MAX_BYTES|PAGE_READS_AT_ONCE|DATABASE_POOL_MAX|ORIGIN_CACHE_MIB|WRITES_PER_MINUTE|ACCESS)$/
-        .test(name)
-        ? [[name, value]]
-        : [])),
+    wikiEnvironment: pick(env, REMOTE_WIKI_VARIABLES),
     /** For a wiki on this machine. */
     localWikiEnvironment: { ...toolConfig.systemEnvironment, ...pick(env, WIKI_VARIABLES) }
   }

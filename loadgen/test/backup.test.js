@@ -88,7 +88,8 @@ test('a restored wiki has the same bytes and pages, and continues the revision n
   const file = path.join(folder(t), 'wiki.stevec.gz')
   const made = await stevec('backup', file, '--uri', uri)
   assert.equal(made.code, 0, made.stderr)
-  assert.match(made.stdout, /wrote .*: .*files\.chunks 1, files\.files 1, migrations 3, pages 5, revisions 7, short_links 1/)
+  assert.match(
+    made.stdout, /wrote .*: .*files\.chunks 1, files\.files 1, migrations 3, pages 5, revisions 7, short_links 1/)
   assert.equal(statSync(file).mode & 0o777, 0o600, 'only the owner of the backup may read it')
   const [first] = gunzipSync(readFileSync(file)).toString().split('\n')
   assert.equal(JSON.parse(first).format, 'stevec-backup')
@@ -229,7 +230,9 @@ test('a backup is tried out in a database of its own, and damage is found withou
     ],
     [
       'without checksums, and a short address leads to no page',
-      gzipSync([header, ...older.map((line) => line.replace('"_id":"aa","page":"a"', '"_id":"aa","page":"x"'))].join('\n')),
+      gzipSync([
+        header, ...older.map((line) => line.replace('"_id":"aa","page":"a"', '"_id":"aa","page":"x"'))
+      ].join('\n')),
       1,
       /short addresses of pages that are not there, such as "x"/
     ]

@@ -298,7 +298,10 @@ describe('an experiment', () => {
           { settings: { resource: 'short-link', short_link_reads: 'redis' } },
           /short_link_reads=redis needs a Redis: set shared to redis or redis-replicated/
         ],
-        [{ settings: { short_link_index: 'hashed' } }, /short_link_index and short_link_reads are for resource short-link/],
+        [
+          { settings: { short_link_index: 'hashed' } },
+          /short_link_index and short_link_reads are for resource short-link/
+        ],
         [
           { settings: { resource: 'short-link', edit: 'get-post' } },
           /a short link is made by one PUT: edit is for resource page/

@@ -60,7 +60,8 @@ function assertWholePlan ({ plans, trials }, expected) {
     const sent = samples
       .sort((a, b) => Number(a.iteration) - Number(b.iteration) || a.sentAtUs - b.sentAtUs)
       .map(({ iteration, method, page }) => `${iteration} ${method} ${page}`)
-    const planned = Array.from({ length: settings.requests }, (_, index) => expected(index).map((one) => `${index} ${one}`))
+    const planned = Array.from(
+      { length: settings.requests }, (_, index) => expected(index).map((one) => `${index} ${one}`))
     assert.deepEqual(sent, planned.flat(), what)
     assert.equal(trial.counter.requests, trial.requests_sent, what)
     assert.equal(trial.generators.length, settings.generators)
@@ -100,7 +101,7 @@ describe('the limit of a trial with several generators', () => {
     assert.deepEqual(saturated({ k6: 0.1, 'k6 2': 2, 'k6 background': 1 }), ['k6 2', 'k6 background'])
   })
 
-  test('names one elsewhere whose machine was busy, and not one of which nothing is known', () => {
+  test('names a remote one with a busy machine, and none without a reading', () => {
     const remote = [
       { name: 'k6 2', host: 'b', busyRatio: 0.75 }, { name: 'k6 3', host: 'c', busyRatio: 0.6 },
       { name: 'k6 4', host: 'd', busyRatio: null }
@@ -174,7 +175,8 @@ describe('several generators', { concurrency: 1 }, () => {
       behaviour: {
         answer () {
           requests += 1
-          if (requests === 20) process.kill(processWith(`${directory}/killed/run/trials/0001.partial/k6-2-raw`), 'SIGKILL')
+          const second = `${directory}/killed/run/trials/0001.partial/k6-2-raw`
+          if (requests === 20) process.kill(processWith(second), 'SIGKILL')
           return { hit: false, revision: 1 }
         }
       }
@@ -228,7 +230,7 @@ test('CPU time of children that end at one moment adds up, and goes to those tha
   await waitUntil(() => cpuSeconds(pids[0]) >= 0.15 && cpuSeconds(pids[1]) >= 0.6, 60_000)
   const ends = children.map((child) => once(child, 'exit'))
   for (const child of children) child.kill('SIGKILL')
-  // Both have ended, and are waited for, before anybody asks.
+  // Both have ended, and are waited for, before the first question.
   await Promise.all(ends)
   const [little, much] = pids.map(childCpu.of)
   assert.ok(Math.abs(little + much - (childrenCpuSeconds() - before)) < 0.011, `${little} + ${much}`)

@@ -127,7 +127,7 @@ describe('a trial', () => {
     }
   })
 
-  test('of short links is invalid where one does not lead to its page, and valid where the wiki was at its limit', () => {
+  test('of short links is invalid if one does not lead to its page, and valid if the wiki was at its limit', () => {
     const { trial, samples, ...rest } = good()
     const ofLinks = { ...trial, settings: { ...trial.settings, resource: /** @type {const} */ ('short-link') } }
     const problems = (/** @type {Partial<typeof samples>} */ found) =>
@@ -144,7 +144,8 @@ describe('a trial', () => {
   test('is invalid where a response came by another protocol', () => {
     const { trial, samples, ...rest } = good()
     const http2 = { ...trial, settings: { ...trial.settings, protocol: /** @type {const} */ ('http2') } }
-    assert.deepEqual(problemsOf({ ...rest, trial: http2, samples: { ...samples, failures: { 'wrong-protocol': 2 } } }), [
+    const wrong = { ...samples, failures: { 'wrong-protocol': 2 } }
+    assert.deepEqual(problemsOf({ ...rest, trial: http2, samples: wrong }), [
       '2 responses did not come by http2 over TLS 1.3'
     ])
   })

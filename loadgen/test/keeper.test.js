@@ -16,7 +16,7 @@ import { writeState } from '../src/stack/state.js'
 
 const BACK_MAX_MS = 120_000
 
-test('a process that keeps dying is started again later each time, and after ten times in ten minutes not at all', () => {
+test('a process that keeps dying is restarted later each time, and after ten times in ten minutes not at all', () => {
   const backoff = createBackoff(LIMITS)
   let nowMs = 0
   const waits = []
@@ -48,7 +48,12 @@ test('a wiki whose port is taken is started again a few times, then given up wit
     args: [...WIKI_ARGUMENTS],
     logFile: path.join(directory, 'wiki.log'),
     outlive: true,
-    env: { PATH: process.env.PATH, PORT: String(port), MONGODB_URI: 'mongodb://user:secret@127.0.0.1:1/w', LOG_LEVEL: 'silent' }
+    env: {
+      PATH: process.env.PATH,
+      PORT: String(port),
+      MONGODB_URI: 'mongodb://user:secret@127.0.0.1:1/w',
+      LOG_LEVEL: 'silent'
+    }
   })
   t.after(() => stopProcess(wiki))
   saveRecipe(directory, wiki)
@@ -70,12 +75,14 @@ test('a wiki whose port is taken is started again a few times, then given up wit
   })
   const givenUp = await waitUntil(() => readStatus(directory).find(({ state }) => state === 'given-up'), BACK_MAX_MS)
   assert.equal(givenUp?.restarts, 2, lines.join('\n'))
-  assert.match(lines.at(-1) ?? '', /^wiki has ended again, and is given up: see its log, mend the cause, then stevec down/)
+  assert.match(
+    lines.at(-1) ?? '', /^wiki has ended again, and is given up: see its log, mend the cause, then stevec down/)
   assert.equal(lines.filter((line) => line.includes('is started again, as process')).length, 2)
   assert.match(readFileSync(path.join(directory, 'wiki.log'), 'utf8'), /port \d+ on 127\.0\.0\.1 is already in use/)
   assert.doesNotMatch(lines.join(), /secret/)
   const shown = keeperLines({ directory, dead: ['wiki'], keeper: true, services: readStatus(directory) }).join('\n')
-  assert.match(shown, /no longer running: wiki; run `stevec down`, then `stevec up`\nthe end of wiki is in .*wiki\.log$/)
+  assert.match(
+    shown, /no longer running: wiki; run `stevec down`, then `stevec up`\nthe end of wiki is in .*wiki\.log$/)
   stopping.abort()
   await keeping
   assert.deepEqual(readStatus(directory), [], 'a keeper that stops leaves no old state behind')

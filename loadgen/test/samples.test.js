@@ -82,7 +82,9 @@ describe('samples', () => {
         `iteration=${iteration}&planned_at_us=${plannedAtUs}&size_bytes=1&revision=1&error_code=&phase=`
     }
     const { schedule, requests_sent: sent } = await extractSamples({
-      sources: [{ file: write('open-k6.csv.gz', gzipSync([HEADER, k6Row(1, 30), k6Row(0, 10), k6Row(3, 20)].join('\n'))) }],
+      sources: [
+        { file: write('open-k6.csv.gz', gzipSync([HEADER, k6Row(1, 30), k6Row(0, 10), k6Row(3, 20)].join('\n'))) }
+      ],
       target,
       plan: { ...plan, edit_ratio: 0 },
       plannedMs: (index) => 1000 * index

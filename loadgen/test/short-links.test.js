@@ -10,7 +10,8 @@ import { createSandbox, samplesOf, trialsOf } from './helper.js'
 describe('short links', () => {
   test('have ids of their own, which are far apart, and are not too many for a page', () => {
     const ids = Array.from({ length: 5000 }, (_, link) => linkId(link))
-    const made = ['t1', 't2', 'w1'].flatMap((mark) => Array.from({ length: 5000 }, (_, index) => newLinkId(mark, index)))
+    const made = ['t1', 't2', 'w1'].flatMap((mark) =>
+      Array.from({ length: 5000 }, (_, index) => newLinkId(mark, index)))
     assert.equal(new Set([...ids, ...made]).size, 20_000)
     assert.ok([...ids, ...made].every((id) => /^[a-z0-9-]{2,40}$/.test(id)))
     assert.ok(new Set(ids.slice(0, 100).map((id) => id[1])).size > 20, 'neighbours begin alike')
@@ -73,7 +74,7 @@ describe('trials of short links', () => {
     for (const { valid, invalid_reasons: reasons } of trials) assert.ok(valid, reasons.join())
   })
 
-  test('tell statuses apart', () => {
+  test('count each status by itself', () => {
     for (const { statuses, failures } of of('read')) assert.deepEqual([statuses, failures], [{ GET: { 302: 200 } }, {}])
     for (const { statuses } of of('write')) assert.deepEqual(statuses, { PUT: { 201: 200 } })
     for (const { statuses, writes_sent: writes } of of('both')) {

@@ -45,7 +45,7 @@ test('trials by HTTP/1.1 and by HTTP/2 over TLS are valid, and each edit and rea
   assert.doesNotMatch(manifest, /certificate\.pem/)
 })
 
-test('doors with TLS are verified, offer HTTP/2 only if asked, and a client that wanted it is told apart', async (t) => {
+test('doors with TLS are verified, offer HTTP/2 only if asked, and show a client that chose otherwise', async (t) => {
   const stack = await startDoors({}, { protocol: 'https', links: true })
   t.after(stack.stop)
   const { doors } = /** @type {import('../src/stack/state.js').StackState} */ (readState(stack.directory))
@@ -55,7 +55,8 @@ test('doors with TLS are verified, offer HTTP/2 only if asked, and a client that
     await assert.rejects(request(`${url}/healthz`), /self-signed certificate/)
     const { hostname, port } = new URL(url)
     const socket = tls.connect({
-      host: '127.0.0.1', port: Number(port), servername: hostname, ca: readFileSync(caFile), ALPNProtocols: ['h2', 'http/1.1']
+      ...{ host: '127.0.0.1', port: Number(port), servername: hostname },
+      ...{ ca: readFileSync(caFile), ALPNProtocols: ['h2', 'http/1.1'] }
     })
     await new Promise((resolve, reject) => socket.on('secureConnect', resolve).on('error', reject))
     assert.deepEqual([socket.alpnProtocol, socket.getProtocol()], ['http/1.1', 'TLSv1.3'])
@@ -83,7 +84,8 @@ test('doors with TLS are verified, offer HTTP/2 only if asked, and a client that
 })
 
 test('TLS is for the doors of the lab\'s own edge, and contradicts another cache', () => {
-  const settings = { ...DEFAULT_SETTINGS, door: /** @type {const} */ ('cached'), protocol: /** @type {const} */ ('https') }
+  const asked = /** @type {const} */ ({ door: 'cached', protocol: 'https' })
+  const settings = { ...DEFAULT_SETTINGS, ...asked }
   assert.equal(contradiction(settings), null)
   assert.match(contradiction({ ...settings, cache: 'varnish' }) ?? '', /^protocol=https .* not with cache=varnish$/)
 })

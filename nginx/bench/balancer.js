@@ -62,8 +62,9 @@ try {
     costs.checking.push(await cost(checking))
   }
   const ratios = costs.checking.map((us, round) => us / costs.without[round])
-  console.log(`µs of nginx a request, medians of ${ROUNDS} rounds: ${median(costs.without).toFixed(1)} without checks, ` +
-    `${median(costs.checking).toFixed(1)} with them; ratio ${median(ratios).toFixed(3)} ` +
+  console.log(`µs of nginx a request, medians of ${ROUNDS} rounds: ` +
+    `${median(costs.without).toFixed(1)} without checks, ${median(costs.checking).toFixed(1)} with them; ` +
+    `ratio ${median(ratios).toFixed(3)} ` +
     `(${Math.min(...ratios).toFixed(3)} to ${Math.max(...ratios).toFixed(3)})`)
 } finally {
   agent.destroy()

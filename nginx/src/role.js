@@ -8,22 +8,20 @@ import { promisify } from 'node:util'
 import { Eta } from 'eta'
 import { emptyCache, refuseForeign, refuseInUse } from './folder.js'
 import { keyedHeaders, SPECIAL, unusualVariable } from './request-headers.js'
+import { areChecked, wikisView } from './wikis.js'
 
 export { findNginx } from './folder.js'
 
 const SOURCES = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '..')
 const eta = new Eta({ views: path.join(SOURCES, 'templates'), autoEscape: false, autoTrim: [false, 'nl'] })
 
+const LUA_MODULES = ['ndk_http_module', 'ngx_http_lua_module']
 const MAX_SIZE_DEFAULT_BYTES = 1024 ** 3
-/** Each set of them has an upstream group: 255. */
-const WIKIS_MAX = 8
 /** The trusted certificates of Debian and Alpine, and of Fedora. */
 const CERTIFICATES = ['/etc/ssl/certs/ca-certificates.crt', '/etc/pki/tls/certs/ca-bundle.crt']
 
 /** Characters that would end a quoted string in nginx's configuration or start a variable. */
 const UNQUOTABLE = /["$\\\n\r]/
-
-const IPV4_AND_PORT = /^(?:\d{1,3}\.){3}\d{1,3}:\d{1,5}$/
 
 /** Stand for the files of a certificate where only the configuration counts. */
 const NO_FILES = Object.freeze({ certificate: 'certificate.pem', key: 'key.pem' })
@@ -159,7 +157,7 @@ export function render (
     user = process.getuid?.() === 0 ? userInfo().username : ''
   }
 ) {
-  const cached = role.role !== 'origin'
+  const hasLua = role.role !== 'origin' || areChecked(role, modulesDirectory)
   const paths = [
     directory,
     logs,
@@ -174,61 +172,29 @@ export function render (
     }
   }
   return eta.render(`./${role.role}`, {
-    ...(role.role === 'edge' ? edgeView(role, directory) : role.role === 'origin' ? originView(role, modulesDirectory) : role),
+    ...viewOf(role, { directory, modulesDirectory }),
     tls: tlsView(role.tls),
     directory,
     logs,
     sources,
     user,
-    modules: cached || isChecked(role, modulesDirectory) ? ['ndk_http_module', 'ngx_http_lua_module'].map((name) => `${modulesDirectory}/${name}.so`) : []
+    modules: hasLua ? LUA_MODULES.map((name) => `${modulesDirectory}/${name}.so`) : []
   })
+}
+
+/**
+ * @param {OriginRole | EdgeRole | LoneEdgeRole | LocalRole} role
+ * @param {{directory: string, modulesDirectory: string}} places
+ */
+function viewOf (role, { directory, modulesDirectory }) {
+  if (role.role === 'edge') return edgeView(role, directory)
+  return role.role === 'origin' ? { ...role, ...wikisView(role, modulesDirectory) } : role
 }
 
 /** @param {Tls} [tls] */
 function tlsView ({ certificate, key, http2 = true } = { certificate: '', key: '' }) {
   // nginx 1.25.1 moved http2 to a directive of its own, and still takes the parameter.
   return { certificate, key, parameters: certificate === '' ? '' : http2 ? ' ssl http2' : ' ssl' }
-}
-
-/**
- * Whether something asks the wikis if they are ready: among several, and with nginx's Lua module.
- * @param {OriginRole | EdgeRole | LoneEdgeRole | LocalRole} role
- * @param {string} modulesDirectory  empty: there is no Lua module
- */
-const isChecked = (role, modulesDirectory) =>
-  role.role === 'origin' && wikisOf(role).length > 1 && modulesDirectory !== ''
-
-/** @param {OriginRole} role @returns {string[]} addresses */
-const wikisOf = (role) => role.wikiAddresses ?? [role.wikiPort ?? []].flat().map((port) => `127.0.0.1:${port}`)
-
-/**
- * @param {OriginRole} role
- * @param {string} modulesDirectory
- * @throws {Error} when there are too many wikis, none, or something that is no address
- */
-function originView (role, modulesDirectory) {
-  const wikis = wikisOf(role)
-  if (wikis.length > WIKIS_MAX) throw new Error(`one nginx balances ${WIKIS_MAX} wikis at most, not ${wikis.length}`)
-  const wrong = wikis.length === 0 ? '' : wikis.find((address) => !IPV4_AND_PORT.test(address))
-  if (wrong !== undefined) throw new Error(`the role origin needs wikis as ip:port, not "${wrong}"`)
-  const checked = isChecked(role, modulesDirectory)
-  const groups = checked ? upstreamGroups(wikis) : [{ name: 'wiki', addresses: wikis }]
-  const several = wikis.length > 1
-  return { ...role, wikis, several, checked, groups, atOnceMax: role.requestsAtOnceMax ?? 0 }
-}
-
-/**
- * Returns an upstream group for each set of wikis that may be ready: `wiki` of all, `wiki_1_3` of the first and third.
- * @param {string[]} wikis
- * @returns {{name: string, addresses: string[]}[]}
- */
-function upstreamGroups (wikis) {
-  const all = (1 << wikis.length) - 1
-  return Array.from({ length: all }, (_, index) => {
-    const members = [...wikis.keys()].filter((wiki) => (index + 1) & (1 << wiki))
-    const name = index + 1 === all ? 'wiki' : `wiki_${members.map((wiki) => wiki + 1).join('_')}`
-    return { name, addresses: members.map((wiki) => wikis[wiki]) }
-  })
 }
 
 /**
@@ -282,10 +248,11 @@ function edgeView (role, directory) {
  * @param {string} modulesDirectory
  */
 function hashOf (role, modulesDirectory) {
-  const neutral = Object.fromEntries(Object.entries(role).map(([key, value]) => [
-    key,
-    /Port$|^port$/.test(key) ? 0 : /^(controlToken|place)$/.test(key) ? '' : key === 'tls' && value ? { ...value, ...NO_FILES } : value
-  ]))
+  const neutral = Object.fromEntries(Object.entries(role).map(([key, value]) => {
+    if (/Port$|^port$/.test(key)) return [key, 0]
+    if (/^(controlToken|place)$/.test(key)) return [key, '']
+    return [key, key === 'tls' && value ? { ...value, ...NO_FILES } : value]
+  }))
   const hash = createHash('sha256').update(
     render(/** @type {any} */ (neutral), { directory: '.', modulesDirectory }).replaceAll(SOURCES, '')
   )

@@ -67,11 +67,11 @@ export const SETTINGS = {
   })),
   SHORT_LINK_INDEX: choice(SHORT_LINK_INDEXES, {
     default: 'id',
-    does: 'how the database finds short addresses: `id` as `_id`, `btree` or `hashed` by such an index of a field'
+    does: 'how the database finds short addresses: `id`, `btree` or `hashed`, see below'
   }),
   SHORT_LINK_READS: choice(SHORT_LINK_READS, {
     default: 'database',
-    does: 'where short addresses are read from: `database`, or `redis`, which keeps copies in `REDIS_URL`'
+    does: 'where they are read from: `database`, or `redis`, which keeps copies in `REDIS_URL`'
   }),
   CACHE_POLICY: choice(CACHE_POLICY_NAMES, {
     default: 'ttl',
@@ -177,8 +177,7 @@ export const SETTINGS = {
     allowed: 'the address of a purge API in the form of Cloudflare\'s, https, or http on this machine, or up to ' +
       `${APIS_MAX} different ones with commas between; not set: Cloudflare's own`,
     shown: 'Cloudflare\'s',
-    does: 'another purge API of that form, such as the emulated edge\'s; several with commas between, all with this ' +
-      'zone and token: each edit purges all, and none waits for another',
+    does: 'another purge API of that form, or several with commas between, see below',
     secret: true
   })),
   PURGE_REPEAT_AFTER_S: integer(1, 3600, {

@@ -50,7 +50,8 @@ test('a file holds the address of the database or of Redis, with its password', 
   assert.throws(() => readConfig({ REDIS_URL: 'redis://here', REDIS_URL_FILE: redis }), {
     message: 'REDIS_URL and REDIS_URL_FILE are both set; unset one of them'
   })
-  assert.throws(() => readConfig({ MONGODB_URI_FILE: path.join(directory, 'none') }), /none" cannot be read \(ENOENT\)$/)
+  const missing = path.join(directory, 'none')
+  assert.throws(() => readConfig({ MONGODB_URI_FILE: missing }), /none" cannot be read \(ENOENT\)$/)
   writeFileSync(database, 'http://wiki:secret@db')
   assert.throws(() => readConfig({ MONGODB_URI_FILE: database }), ({ message }) =>
     /^MONGODB_URI=\(not shown/.test(message) && !message.includes('secret'))
@@ -117,7 +118,8 @@ test('ACCESS=users and USERS_FILE require each other; one alone is refused in on
 })
 
 test('copies of short addresses require a Redis', () => {
-  assert.throws(() => readConfig({ SHORT_LINK_READS: 'redis' }), /SHORT_LINK_READS=redis is not allowed without REDIS_URL/)
+  assert.throws(
+    () => readConfig({ SHORT_LINK_READS: 'redis' }), /SHORT_LINK_READS=redis is not allowed without REDIS_URL/)
 })
 
 test('purging requires PUBLIC_URL and an API token, whose file only its owner may read or change', (t) => {

@@ -261,19 +261,20 @@ test('each database outage is logged once with its cause, and purges continue af
   }
 })
 
-test('one of several caches is away: the others are purged at once, and it gets its purges when it is back', async (t) => {
+test('while one of several caches is away, the others are purged at once; it is purged when it is back', async (t) => {
   const uri = freshUri()
   const [far, near] = ['https://far.example', 'https://near.example']
   /** @type {Record<string, string[]>} */
-  const told = { [far]: [], [near]: [] }
+  const purged = { [far]: [], [near]: [] }
   let isAway = true
   const purgeOf = (/** @type {string} */ api) => async (/** @type {Stale} */ stale) => {
     if (api === far && isAway) throw rejection('no route to the caches', { retryAfterMs: 2_000 })
     assert.ok(!stale.everything)
-    told[api].push(...stale.urls)
+    purged[api].push(...stale.urls)
   }
   const entries = await entriesOf(t, uri)
-  await entries.insertMany([dueEntry('/of-one-cache'), { ...dueEntry('/of-a-former-cache'), api: 'https://gone.example' }])
+  const ofFormer = { ...dueEntry('/of-a-former-cache'), api: 'https://gone.example' }
+  await entries.insertMany([dueEntry('/of-one-cache'), ofFormer])
   const connection = await connect(t, uri)
   /** @type {string[]} */
   const lines = []
@@ -296,10 +297,10 @@ test('one of several caches is away: the others are purged at once, and it gets 
   for (const name of ['b', 'c']) {
     await edit(name)
     await queue.waitUntilPurged([name])
-    assert.ok(told[near].includes(`/wiki/${name}`), 'an author waits for the caches that respond')
+    assert.ok(purged[near].includes(`/wiki/${name}`), 'an author waits for the caches that respond')
     assert.equal(await queue.isPurged([name]), false)
   }
-  assert.deepEqual(told[far], [])
+  assert.deepEqual(purged[far], [])
   assert.equal(queue.state().failing, true)
 
   isAway = false
@@ -308,9 +309,11 @@ test('one of several caches is away: the others are purged at once, and it gets 
   assert.equal(queue.state().failing, false)
   for (const name of ['a', 'b', 'c']) {
     for (const api of [far, near]) {
-      assert.equal(told[api].filter((url) => url === `/wiki/${name}`).length, 2, `${name} at ${api}`)
+      assert.equal(purged[api].filter((url) => url === `/wiki/${name}`).length, 2, `${name} at ${api}`)
     }
   }
-  assert.deepEqual(['/of-one-cache', '/of-a-former-cache'].map((url) => told[far].filter((one) => one === url).length), [2, 2])
-  assert.ok(!told[near].some((url) => url.startsWith('/of-')))
+  for (const url of ['/of-one-cache', '/of-a-former-cache']) {
+    assert.equal(purged[far].filter((one) => one === url).length, 2, url)
+  }
+  assert.ok(!purged[near].some((url) => url.startsWith('/of-')))
 })

@@ -46,7 +46,7 @@ test('copies in Redis are common to wikis, follow a renaming, and are not needed
   const [key] = await client.keys('stevec:short-link:*')
   const copyOf = (/** @type {string} */ page) => `={"page":"${page}","revision":null}`
   assert.ok(await waitUntil(async () => await client.get(key) === copyOf('A'), WAIT_MAX_MS))
-  // What only Redis says shows who is asked.
+  // A link that is in Redis alone shows where the wiki reads.
   await client.set(key, copyOf('From Redis'))
   assert.equal(await target(other, 'aa'), '/wiki/From%20Redis')
   assert.equal((await get(other, '/s/none')).statusCode, 404)
@@ -70,7 +70,7 @@ test('copies in Redis are common to wikis, follow a renaming, and are not needed
 })
 
 for (const policy of ['purge-url', 'purge-tag']) {
-  test(`with ${policy}, the edge keeps a short address until its page is renamed, and the counter agrees`, async (t) => {
+  test(`with ${policy}, the edge keeps a short address until its page is renamed; the counter agrees`, async (t) => {
     const publicUrl = 'http://wiki.example'
     /** @type {(stale: any) => Promise<void>} */
     let purge = async () => {}

@@ -121,7 +121,8 @@ describe('a short address', () => {
     for (const [status, target] of /** @type {[number, object][]} */ ([
       [404, { page: 'None' }], [404, { page: 'Gone' }], [404, { page: 'A', revision: 2 }],
       [404, { page: 'Gone', revision: 2 }], [201, { page: 'Gone', revision: 1 }],
-      [400, { page: '' }], [400, { page: '..' }], [400, { page: 'A', revision: 0 }], [400, { page: 'A', revision: '1' }],
+      [400, { page: '' }], [400, { page: '..' }],
+      [400, { page: 'A', revision: 0 }], [400, { page: 'A', revision: '1' }],
       [400, { page: 'A', url: 'https://elsewhere.example/' }], [400, { page: { $gt: '' } }], [400, {}],
       [400, { page: 'https://elsewhere.example/' }], [400, { page: '//elsewhere.example' }]
     ])) {
@@ -206,7 +207,7 @@ describe('a short address', () => {
     assert.deepEqual(ours(Object.fromEntries(quick.headers)), ours(slow.headers))
   })
 
-  test('is made by those who may edit', async (t) => {
+  test('is made by editors and administrators alone', async (t) => {
     const app = await wiki.build(t, peopleOnly(t))
     const asked = (/** @type {string} */ who) => make(app, { page: 'A' }, bearer(who))
     await save(app, 'A', 'text', bearer('editor'))
@@ -249,7 +250,10 @@ describe('a short address', () => {
     const client = await mongoose.mongo.MongoClient.connect(uri)
     t.after(() => client.close())
     await client.db().collection('short_links').insertMany(Array.from({ length: 99 }, (_, number) => (
-      { _id: /** @type {any} */ (`a${number}`), page: 'A', revision: number % 2 || null, chosen: `a${number}`, created_at: new Date() })))
+      {
+        _id: /** @type {any} */ (`a${number}`),
+        ...{ page: 'A', revision: number % 2 || null, chosen: `a${number}`, created_at: new Date() }
+      })))
     assert.equal((await choose(app, 'last', { page: 'A' })).statusCode, 201)
     const refused = await choose(app, 'a100', { page: 'A' })
     assert.deepEqual([refused.statusCode, refused.json().detail.includes('100')], [409, true])
@@ -324,7 +328,8 @@ test('a wiki that would not find the addresses of its database refuses it', asyn
   const { lines, logTo } = createLog()
   const second = await wiki.build(t, { MONGODB_URI: uri, SHORT_LINK_INDEX: 'hashed' }, {}, { logTo })
   assert.equal((await get(second, '/s/aa')).statusCode, 503)
-  assert.match(lines[0].msg, /stored for SHORT_LINK_INDEX=btree, and this wiki was started with SHORT_LINK_INDEX=hashed/)
+  assert.match(
+    lines[0].msg, /stored for SHORT_LINK_INDEX=btree, and this wiki was started with SHORT_LINK_INDEX=hashed/)
   const third = await wiki.build(t, { MONGODB_URI: uri, SHORT_LINK_INDEX: 'btree' })
   await leads(third, 'aa', '/wiki/A')
   assert.ok(await waitUntil(async () => (await get(third, '/readyz')).statusCode === 200, WAIT_MAX_MS))

@@ -98,7 +98,7 @@ test('the status names the new primary and the time of the failover, and answers
   assert.ok(await waitUntil(async () => (await statusOf(app)).report.status === 'ok', CHANGE_MAX_MS))
 })
 
-test('a database that is paused, which closes no connection, is shown as down though nobody waits for it', async (t) => {
+test('a paused database, which closes no connection, is shown as down before any request waits for it', async (t) => {
   /** @type {any} */
   let identity
   const mongod = await startMongod({ onStart: (started) => { identity = started } })
@@ -117,7 +117,7 @@ test('a database that is paused, which closes no connection, is shown as down th
   assert.ok(await waitUntil(async () => (await statusOf(app)).report.status === 'ok', CHANGE_MAX_MS))
 })
 
-test('the status shows Redis with its failover, purges, and the stack; it reveals nothing else, and is not counted', async (t) => {
+test('the status shows Redis and its failover, purges, the stack and nothing else, and is not counted', async (t) => {
   const mongod = await startMongod()
   t.after(() => mongod.stop())
   const redis = await startRedisGroup({ password: 'secret-of-redis' })

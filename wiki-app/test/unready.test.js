@@ -86,7 +86,7 @@ const failures = async (requests) =>
 /** @param {number} wiki @returns {Promise<number>} edits that reached it */
 const editsAt = async (wiki) => (await (await fetch(`${testbed.wikiUrl(wiki)}/api/v1/counter`)).json()).count.writes
 
-/** @param {number} wiki @returns {Promise<boolean>} whether it gets edits, and nobody's request fails */
+/** @param {number} wiki @returns {Promise<boolean>} whether it gets edits, and no request fails */
 async function gets (wiki) {
   const before = await editsAt(wiki)
   return await failures(send()) === 0 && await editsAt(wiki) > before

@@ -119,9 +119,9 @@ def say(analysis: Analysis) -> list[Words]:
         if rate and spent:
             ones = groups(analysis)[1, key[1]]
             decided = all(measures.judged("answered_per_s", own) for own in (trials, ones))
-            told = f"{interval_text(rate)} times" if decided else "cannot be decided (all trials limited)"
+            gain = f"{interval_text(rate)} times" if decided else "cannot be decided (all trials limited)"
             parts.append(
-                f"{key[0]} wikis ({cell_text(key[1])}): requests a second {told}, requests in a second of processor "
+                f"{key[0]} wikis ({cell_text(key[1])}): requests a second {gain}, requests in a second of processor "
                 f"time {interval_text(spent)} times."
             )
     if any(o.disturbed for o in analysis.valid):

@@ -187,15 +187,15 @@ def _difference_table(differences: Sequence[Difference]) -> list[Block]:
 def _say(differences: Sequence[Difference]) -> str:
     if not differences:
         return "There are no two ways to compare under one load."
-    told = [one for one in differences if one.verdict != "within noise"]
-    rest = len(differences) - len(told)
+    beyond = [one for one in differences if one.verdict != "within noise"]
+    rest = len(differences) - len(beyond)
     parts = [
         f"{title_of(one.load).lower()}: {one.way} takes {wording.three_digits(one.ratio.centre)} times the "
         f"{COMPARED[one.measure]} that {one.base} takes"
-        for one in told
+        for one in beyond
     ]
     if not parts:
         return f"None of the {wording.count_of(len(differences), 'comparison')} shows a difference beyond noise."
-    told_words = f"Beyond noise: {'; '.join(parts)}."
+    sentence = f"Beyond noise: {'; '.join(parts)}."
     within = wording.part_of(rest, len(differences), "comparison")
-    return f"{told_words} {within} {wording.is_or_are(rest)} within noise." if rest else told_words
+    return f"{sentence} {within} {wording.is_or_are(rest)} within noise." if rest else sentence

@@ -1,5 +1,5 @@
-// Loads a Compose file as `docker compose` does, with its library, and prints the whole project as JSON. An unknown key,
-// a value of another type, or a service, network or volume that is not there is an error.
+// Loads a Compose file as `docker compose` does, with its library, and prints the whole project as JSON. An unknown
+// key, a value of another type, or a service, network or volume that is not there is an error.
 // https://github.com/compose-spec/compose-go
 package main
 

@@ -29,7 +29,8 @@ async function becomePrimary () {
     } catch (error) {
       const { name, codeName, message } = /** @type {any} */ (error)
       // Not there yet, or about to be elected.
-      if (name !== 'MongoServerSelectionError' && codeName !== 'AlreadyInitialized') process.stderr.write(`${message}\n`)
+      const expected = name === 'MongoServerSelectionError' || codeName === 'AlreadyInitialized'
+      if (!expected) process.stderr.write(`${message}\n`)
     } finally {
       await client.close()
     }

@@ -80,7 +80,10 @@ export function backupSettings (env) {
 function listenSetting (env) {
   const text = required(env, 'LISTEN')
   const match = /^(\d{1,3}(?:\.\d{1,3}){3}):(\d{1,5})$/.exec(text)
-  if (match === null) throw new SettingError(`LISTEN=${text} is not allowed: it must be an IPv4 address and a port, such as 0.0.0.0:443`)
+  if (match === null) {
+    throw new SettingError(
+      `LISTEN=${text} is not allowed: it must be an IPv4 address and a port, such as 0.0.0.0:443`)
+  }
   return { address: match[1], port: integer('LISTEN', match[2], { least: 1, most: PORT_MAX }) }
 }
 

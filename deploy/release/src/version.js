@@ -11,7 +11,8 @@ import path from 'node:path'
  */
 
 /**
- * A later commit has a greater version, in Debian's order too. https://www.debian.org/doc/debian-policy/ch-controlfields
+ * A later commit has a greater version, in Debian's order too.
+ * https://www.debian.org/doc/debian-policy/ch-controlfields
  * @param {string} source  a checkout
  * @returns {Version}
  * @throws {Error} outside a git checkout

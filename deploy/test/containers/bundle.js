@@ -85,7 +85,7 @@ export function processOf (service, { config }) {
 }
 
 /**
- * Some machines let nobody raise a limit above their own; there the test has less than compose.yaml asks for.
+ * Some machines allow no limit above their own; there the test has less than compose.yaml asks for.
  * @param {[string, number]} ulimit
  */
 function limitOf ([name, most]) {

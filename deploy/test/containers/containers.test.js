@@ -43,7 +43,9 @@ describe('the composition', () => {
   }
   /** @param {string} name @param {string} content */
   const create = (name, content) => visit(`/api/v1/pages/${name}`, {
-    method: 'PUT', headers: { 'content-type': 'application/json', 'if-none-match': '*' }, body: JSON.stringify({ content })
+    method: 'PUT',
+    headers: { 'content-type': 'application/json', 'if-none-match': '*' },
+    body: JSON.stringify({ content })
   })
 
   test('a page that is created through the edge is read from its cache', async () => {
@@ -71,11 +73,12 @@ describe('the composition', () => {
     }
   })
 
-  test('the database and Redis let nobody in without a password, and show the edge no way to them', async () => {
+  test('the database and Redis refuse clients without a password, and the edge cannot reach them', async () => {
     const { output: redis } = await engine.exec('redis', ['redis-cli', 'info'])
     assert.match(redis, /NOAUTH/)
-    const look = 'import {MongoClient} from "mongodb"; const c = new MongoClient("mongodb://mongodb-1,mongodb-2,mongodb-3/' +
-      '?replicaSet=stevec"); console.log(await c.db("stevec").collection("pages").findOne().catch(e => e.codeName)); ' +
+    const look = 'import {MongoClient} from "mongodb"; ' +
+      'const c = new MongoClient("mongodb://mongodb-1,mongodb-2,mongodb-3/?replicaSet=stevec"); ' +
+      'console.log(await c.db("stevec").collection("pages").findOne().catch(e => e.codeName)); ' +
       'await c.close()'
     const { output } = await engine.exec('wiki-1', ['node', '--input-type=module', '--eval', look])
     assert.equal(output.trim(), 'Unauthorized')

@@ -23,7 +23,7 @@ const APT = ['/etc/apt/apt.conf.d', '/etc/apt/sources.list.d/debian.sources', '/
 
 /**
  * @typedef {object} Image
- * @property {string} root  its root filesystem, mounted; nobody writes there
+ * @property {string} root  its root filesystem, mounted; no container writes there
  * @property {{Entrypoint?: string[], Cmd?: string[], Env?: string[], User?: string, WorkingDir?: string,
  *   StopSignal?: string, Healthcheck?: {Test: string[]}}} config  as `docker image inspect` shows it
  */

@@ -15,7 +15,9 @@ const CHART = fileURLToPath(new URL('../../chart', import.meta.url))
 /** An old one and a new one of those that the chart allows. */
 const VERSIONS = ['1.27.0', '1.36.0']
 const NEEDED = {
-  images: { wiki: { repository: 'registry.example/wiki', tag: '1' }, edge: { repository: 'registry.example/edge', tag: '1' } },
+  images: {
+    wiki: { repository: 'registry.example/wiki', tag: '1' }, edge: { repository: 'registry.example/edge', tag: '1' }
+  },
   secret: { name: 'stevec' }
 }
 
@@ -67,7 +69,7 @@ test('Helm finds no fault in the chart', async () => {
 })
 
 for (const version of VERSIONS) {
-  test(`every manifest is one of Kubernetes ${version} without an unknown field, with all options and with few`, async () => {
+  test(`every manifest fits Kubernetes ${version}: no unknown field, with all options and with few`, async () => {
     const few = await decode(await render({}, version))
     assert.deepEqual(few.sort(), [
       'ConfigMap wiki-stevec-wiki', 'Deployment wiki-stevec-edge', 'Deployment wiki-stevec-wiki',
@@ -125,7 +127,7 @@ test('the wiki takes the settings of the chart', async () => {
   for (const name of Object.keys(data)) assert.ok(name in config, name)
 })
 
-test('only the edge and what the operator names may reach a pod; wikis reach MongoDB, Redis and names alone', async () => {
+test('only the edge and named sources reach a pod; wikis reach MongoDB, Redis and DNS alone', async () => {
   const manifests = byName(await render(FULL))
   const { spec: wiki } = manifests['NetworkPolicy wiki-stevec-wiki']
   assert.equal(wiki.ingress[0].from[0].podSelector.matchLabels['app.kubernetes.io/component'], 'edge')

@@ -140,7 +140,8 @@ async function startInit (t, root) {
   const group = path.join(/** @type {string} */ (unifiedCgroups()), `stevec-machine-${process.pid}`)
   mkdirSync(group)
   // The shell joins the group first, so that it is the root of what the machine sees.
-  const enter = `echo $$ > ${group}/cgroup.procs && exec unshare --mount --pid --fork --kill-child --cgroup --uts --ipc ` +
+  const enter = `echo $$ > ${group}/cgroup.procs && ` +
+    'exec unshare --mount --pid --fork --kill-child --cgroup --uts --ipc ' +
     '--net --propagation private sh -c "$0" sh "$1"'
   const outer = spawn('sh', ['-c', enter, BOOT, root], { stdio: ['ignore', 'pipe', 'pipe'] })
   let said = ''

@@ -63,7 +63,8 @@ test('a machine with the package', { skip, timeout: 1_200_000 }, async (t) => {
   )
   const pid = (/** @type {string} */ unit) => show(`${unit}.service`, 'MainPID')
   const write = (/** @type {string} */ name, /** @type {string} */ text) => curl(
-    '--fail', '--request', 'POST', '--header', 'content-type: text/markdown', '--data', text, `https://${HOST}/wiki/${name}`
+    '--fail', '--request', 'POST', '--header', 'content-type: text/markdown', '--data', text,
+    `https://${HOST}/wiki/${name}`
   )
   const read = (/** @type {string} */ name) => curl('--include', `https://${HOST}/wiki/${name}`)
   let failed = false
@@ -79,7 +80,8 @@ test('a machine with the package', { skip, timeout: 1_200_000 }, async (t) => {
   await step('installed, its wiki and nginx run, and edge and mongod wait to be chosen', async () => {
     await install(last)
     assert.deepEqual(
-      await Promise.all(['wiki', 'nginx', 'edge', 'mongod'].map((name) => show(`stevec-${name}.service`, 'ActiveState'))),
+      await Promise.all(
+        ['wiki', 'nginx', 'edge', 'mongod'].map((name) => show(`stevec-${name}.service`, 'ActiveState'))),
       ['active', 'active', 'inactive', 'inactive']
     )
     await exec('systemctl', 'enable', '--now', 'stevec-mongod')
@@ -141,7 +143,8 @@ test('a machine with the package', { skip, timeout: 1_200_000 }, async (t) => {
       assert.ok(await waitUntil(again, READY_MS, 200), name)
     }
     await ready()
-    assert.ok(await waitUntil(() => read('Old').then((text) => text.includes('and changed'), () => false), READY_MS, 200))
+    const isChanged = () => read('Old').then((text) => text.includes('and changed'), () => false)
+    assert.ok(await waitUntil(isChanged, READY_MS, 200))
   })
 
   await step('a renewed certificate is used by the same edge, which keeps its cache', async (t) => {
@@ -207,7 +210,8 @@ test('a machine with the package', { skip, timeout: 1_200_000 }, async (t) => {
 
   await step('removed and purged, it leaves the data, which the next installation has again', async () => {
     await exec('dpkg', '--remove', 'stevec')
-    assert.equal(await exec('sh', '-c', 'grep --files-with-matches --extended-regexp "^(node|nginx|mongod)$" /proc/*/comm || true'), '')
+    const running = 'grep --files-with-matches --extended-regexp "^(node|nginx|mongod)$" /proc/*/comm || true'
+    assert.equal(await exec('sh', '-c', running), '')
     await exec('dpkg', '--purge', 'stevec')
     assert.equal(existsSync(file('etc/stevec/wiki.env')), false)
     assert.equal(existsSync(file('opt/stevec/wiki-app')), false)

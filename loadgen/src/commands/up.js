@@ -74,7 +74,9 @@ Examples:
       process.stdout.write(
         `already up since ${present.started_at}:\n${doorLines(present.doors).map((line) => `  ${line}\n`).join('')}`
       )
-      if (isKept(present) && await startKeeper(directory)) process.stdout.write('its keeper had ended; a new one watches it\n')
+      if (isKept(present) && await startKeeper(directory)) {
+        process.stdout.write('its keeper had ended; a new one watches it\n')
+      }
       return 0
     }
     await stopStack(directory)
@@ -124,10 +126,9 @@ function refuseOther (present, { values, profile, policy }) {
   if (other) {
     throw new UsageError(`already up, with the profile ${present.profile?.name ?? 'none'}; run \`stevec down\` first`)
   }
-  const elsewhere = values.origin !== undefined &&
-    (present.origin?.facts.kind ?? 'local') !== values.origin.split(':')[0]
-  if (elsewhere) {
-    throw new UsageError(`already up, with the origin ${present.origin?.facts.kind ?? 'local'}; run \`stevec down\` first`)
+  const origin = present.origin?.facts.kind ?? 'local'
+  if (values.origin !== undefined && origin !== values.origin.split(':')[0]) {
+    throw new UsageError(`already up, with the origin ${origin}; run \`stevec down\` first`)
   }
   const before = present.cache_policy ?? ZONE_POLICY
   const otherPolicy = values.policy !== undefined && before !== policy

@@ -91,7 +91,8 @@ async function watch (directory, service, identity, log) {
     const waitMs = service.backoff.waitMs(nowMs)
     enter(service, waitMs === null ? 'given-up' : 'restarting')
     if (waitMs === null) {
-      return log(`${name} has ended again, and is given up: see its log, mend the cause, then stevec down and stevec up`)
+      return log(
+        `${name} has ended again, and is given up: see its log, mend the cause, then stevec down and stevec up`)
     }
     service.dueMs = nowMs + waitMs
     return log(`${name} has ended; it is started again in ${waitMs / 1000} s`)

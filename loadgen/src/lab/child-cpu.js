@@ -15,7 +15,7 @@ export const cpuSeconds = (pid) => readProcessStat(pid)?.cpu_s ?? 0
 
 /**
  * Attributes the CPU time of children that have ended. The kernel adds it to one sum when Node waits for a child, so
- * the increase is that child's, exactly. Node may wait for several children before it tells of the first. Their sum is
+ * the increase is that child's, exactly. Node may wait for several children before it reports the first. Their sum is
  * exact then; each gets what it had at its last reading, and of the rest a share in proportion.
  */
 export function createChildCpu () {

@@ -26,7 +26,8 @@ function groupContradiction ({ groups, model, vus, requests, background_vus: bac
  */
 function linkContradiction ({ resource, edit, picture, short_link_index: index, short_link_reads: reads, shared }) {
   if (resource === 'page') {
-    return index !== 'id' || reads !== 'database' ? 'short_link_index and short_link_reads are for resource short-link' : null
+    const isPlain = index === 'id' && reads === 'database'
+    return isPlain ? null : 'short_link_index and short_link_reads are for resource short-link'
   }
   if (edit !== 'post' || picture) return 'a short link is made by one PUT: edit is for resource page, and so is picture'
   if (reads === 'redis' && shared === 'none') {
@@ -74,10 +75,12 @@ export function contradiction (settings) {
     return `cache sets the cache at the door cached, and the door is ${settings.door}`
   }
   if (settings.edges > 1 && (settings.cache !== 'edge' || !['cached', 'nocache'].includes(settings.door))) {
-    return `several edges are at the doors cached and nocache with cache=edge, not with cache=${settings.cache} at the door ${settings.door}`
+    return 'several edges are at the doors cached and nocache with cache=edge, ' +
+      `not with cache=${settings.cache} at the door ${settings.door}`
   }
   if (settings.cache !== 'edge' && settings.protocol !== 'http') {
-    return `protocol=${settings.protocol} is at the doors of the lab's nginx with cache=edge, not with cache=${settings.cache}`
+    return `protocol=${settings.protocol} is at the doors of the lab's nginx with cache=edge, ` +
+      `not with cache=${settings.cache}`
   }
   if (settings.cache !== 'edge' && !settings.collapsing) return 'only the edge can switch request collapsing off'
   if (fault !== null && (model !== 'open' || bound !== 'either' || background > 0)) {

@@ -57,11 +57,8 @@ async function compare ({ directory, doorRole, resource = 'page', counter }) {
   for (const { witness, seen, name } of logs) {
     // A request without a response may be in the log, with any status, or missing from it.
     const [unseen, alone] = differences(seen, witness.seen, client.unanswered, new Map())
-    if (unseen.length + alone.length > 0) {
-      problems.push(
-        `the client and the log of ${name} tell different stories: ${inWords(unseen, 'only the client has')}${unseen.length > 0 && alone.length > 0 ? '; ' : ''}${inWords(alone, 'only the log has')}`
-      )
-    }
+    const found = [inWords(unseen, 'only the client has'), inWords(alone, 'only the log has')].filter(Boolean)
+    if (found.length > 0) problems.push(`the client and the log of ${name} differ: ${found.join('; ')}`)
   }
   if (isPlaced) problems.push(...placelessOf(client, edges.length))
   if (doorRole !== 'origin') {
@@ -91,7 +88,8 @@ async function compare ({ directory, doorRole, resource = 'page', counter }) {
 function placelessOf ({ seenAt }, edges) {
   const places = Array.from({ length: edges }, (_, index) => edgePlace(index))
   const strange = [...seenAt].filter(([place]) => !places.includes(place)).flatMap(([, seen]) => [...seen])
-  return strange.length === 0 ? [] : [`responses that none of ${edges} edges gave: ${inWords(strange, 'the client has')}`]
+  if (strange.length === 0) return []
+  return [`responses that none of ${edges} edges gave: ${inWords(strange, 'the client has')}`]
 }
 
 /**

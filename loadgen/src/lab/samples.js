@@ -53,7 +53,10 @@ export const SERVED_BY_CACHE = new Set(['HIT', 'STALE', 'UPDATING'])
  * @throws {Error} when the file is truncated or its columns are not k6's
  */
 export async function extractSamples (
-  { sources, target, plan, plannedMs = null, nameOf = pageName, editMethod = 'POST', withPop = false, onSample = () => {} }
+  {
+    sources, target, plan,
+    plannedMs = null, nameOf = pageName, editMethod = 'POST', withPop = false, onSample = () => {}
+  }
 ) {
   const counting = startCounting()
   const schedule = plannedMs === null ? null : createSchedule(plan.requests, plannedMs)

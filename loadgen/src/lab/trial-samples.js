@@ -87,7 +87,10 @@ function namesOf ({ resource, edit: kind }, mark) {
     return { nameOf: (link, index, edit) => edit ? newLinkId(mark, index) : linkId(link), editMethod: 'PUT' }
   }
   const creates = kind === 'create-get'
-  return { nameOf: (page, index, edit) => edit && creates ? newPageName(mark, index) : pageName(page), editMethod: 'POST' }
+  return {
+    nameOf: (page, index, edit) => edit && creates ? newPageName(mark, index) : pageName(page),
+    editMethod: 'POST'
+  }
 }
 
 /**

@@ -146,8 +146,9 @@ const mean = (values) => Math.round(1000 * values.reduce((sum, value) => sum + v
  */
 export async function openConnections ({ door, connections, signal }) {
   signal.throwIfAborted()
+  const options = { caFile: door.ca_file, timeoutMs: CONNECTING_WITHIN_MS }
   await Promise.all(Array.from({ length: connections }, async () => {
-    const { status } = await request(`${door.url}/wiki/${pageName(0)}`, { caFile: door.ca_file, timeoutMs: CONNECTING_WITHIN_MS })
+    const { status } = await request(`${door.url}/wiki/${pageName(0)}`, options)
     if (status !== 200) {
       throw new Error(`${pageName(0)} answered ${status} to ${connections} requests at once, during the warm-up`)
     }

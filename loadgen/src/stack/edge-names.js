@@ -12,7 +12,8 @@ export const EDGE_NAMES = Object.freeze(Array.from({ length: EDGES_MAX }, (_, in
 
 /**
  * @param {number} index  0…
- * @returns {string} of an edge among several: `EDA`, `EDB` … at the end of its CF-Ray, and in the samples' column `pop`
+ * @returns {string} of an edge among several: `EDA`, `EDB` … at the end of its CF-Ray, and in the samples' column
+ *   `pop`
  */
 export const edgePlace = (index) => `ED${String.fromCharCode('A'.charCodeAt(0) + index)}`
 

@@ -43,7 +43,8 @@ async function startInside () {
   const ways = [['--net'], ['--user', '--map-root-user', '--net']]
   const way = ways.find((way) => spawnSync('unshare', [...way, '--', 'true']).status === 0)
   if (way === undefined) {
-    process.stderr.write('no network namespace can be made here: run it as root, or where the kernel lets users make one\n')
+    process.stderr.write(
+      'no network namespace can be made here: run it as root, or where the kernel lets users make one\n')
     return NO_NAMESPACE
   }
   const outside = readlinkSync('/proc/self/ns/net')
@@ -57,7 +58,9 @@ async function startInside () {
 
 /** @returns {Promise<number>} exit code */
 async function tortureInside () {
-  if (process.env[OUTSIDE] === readlinkSync('/proc/self/ns/net')) throw new Error(`${OUTSIDE} is set by this command alone`)
+  if (process.env[OUTSIDE] === readlinkSync('/proc/self/ns/net')) {
+    throw new Error(`${OUTSIDE} is set by this command alone`)
+  }
   const faults = whole('faults', 100, 10_000)
   const seed = whole('seed', Math.floor(Date.now() / 1000) % 1_000_000, 2 ** 31)
   const row = (/** @type {(string | number)[]} */ ...cells) => console.log(`| ${cells.join(' | ')} |`)
@@ -94,7 +97,8 @@ function report ({ outcomes, findings, unexpected, stale_at_the_edge: stale, ...
   console.log()
   for (const [name, times] of Object.entries(findings)) console.log(`${String(times).padStart(6)} ${name}`)
   console.log(`${String(stale.length).padStart(6)} stale at the edge at the end`)
-  console.log('\n| fault | times | an edit accepted after, ms: median | most | longest time without, ms |\n|---|---|---|---|---|')
+  console.log('\n| fault | times | an edit accepted after, ms: median | most | longest time without, ms |')
+  console.log('|---|---|---|---|---|')
   for (const { fault, times, accepted_median_ms: median, accepted_max_ms: most, gap_max_ms: gap } of summary) {
     console.log(`| ${[fault, times, median, most, gap].join(' | ')} |`)
   }

@@ -12,7 +12,7 @@ const READY_MAX_MS = 30_000
  * @typedef {object} Machine  a network namespace with one cable to the others
  * @property {string} host  its address
  * @property {string} namespace  for startProcess
- * @property {() => Promise<unknown>} cut  pulls the cable: packets vanish, and no connection is told
+ * @property {() => Promise<unknown>} cut  pulls the cable: packets vanish, and connections stay open
  * @property {() => Promise<unknown>} join
  */
 

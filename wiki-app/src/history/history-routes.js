@@ -8,7 +8,9 @@ import { changeItem } from './change-item.js'
 import { pageDocument } from '../reading/document.js'
 import { RevisionIsDeletion, RevisionMissing } from './history.js'
 import { redirectUnknownQuery } from '../http/known-query.js'
-import { canonicalName, differenceUrl, historyUrl, rawUrl, revertUrl, revisionUrl, shortLinkFormUrl, viewUrl } from '../pages/name.js'
+import {
+  canonicalName, differenceUrl, historyUrl, rawUrl, revertUrl, revisionUrl, shortLinkFormUrl, viewUrl
+} from '../pages/name.js'
 import { sendRevalidated } from '../http/send-revalidated.js'
 import { currentRevision } from '../pages/head.js'
 import { PageMissing } from '../pages/page-errors.js'

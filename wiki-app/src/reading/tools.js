@@ -1,4 +1,6 @@
-import { deleteUrl, editUrl, historyUrl, linksUrl, rawUrl, renameUrl, shortLinkFormUrl, viewUrl } from '../pages/name.js'
+import {
+  deleteUrl, editUrl, historyUrl, linksUrl, rawUrl, renameUrl, shortLinkFormUrl, viewUrl
+} from '../pages/name.js'
 
 /** What the row beside a page's title leads to (views/tools.eta). @param {string} name */
 export const toolUrls = (name) => ({

@@ -7,5 +7,7 @@ export const ShortLinkTaken = createError(
 )
 
 export const TooManyShortLinks = createError(
-  'WIKI_TOO_MANY_SHORT_LINKS', 'The page has %s short addresses that people chose, and can have no more. Use one of them.', 409
+  'WIKI_TOO_MANY_SHORT_LINKS',
+  'The page has %s short addresses that people chose, and can have no more. Use one of them.',
+  409
 )

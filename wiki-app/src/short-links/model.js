@@ -8,7 +8,7 @@ import mongoose from 'mongoose'
  * @property {string} [id]  where `_id` is not the one to read by
  * @property {string} page  the page's name now: a renaming changes it
  * @property {number | null} revision  null: the page as it is at any time
- * @property {string | null} chosen  the id again, where somebody chose it; null: random, one for each target
+ * @property {string | null} chosen  the id again, if it is a chosen one; null: random, one for each target
  * @property {Date} created_at
  */
 

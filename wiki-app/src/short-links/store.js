@@ -18,7 +18,7 @@ const CHOSEN_MAX = 100
 /** A page that was renamed several times. */
 const RENAMES_MAX = 20
 const FIELDS = { id: 1, page: 1, revision: 1 }
-/** What another process has just been told cannot be lost in a failover. */
+/** A link that another process has answered with cannot be lost in a failover. */
 const DURABLE = { readConcern: { level: /** @type {const} */ ('majority') } }
 
 /**

@@ -1,7 +1,7 @@
 /** @import {MongoClient, TopologyDescriptionChangedEvent} from 'mongodb' */
 
 /**
- * `other`: it answers and serves nobody, as while it copies the data
+ * `other`: it answers and serves no client, as while it copies the data
  * @typedef {'primary' | 'secondary' | 'arbiter' | 'router' | 'other' | 'unreachable'} Role
  *
  * @typedef {object} Node

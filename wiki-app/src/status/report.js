@@ -5,7 +5,7 @@
  * @typedef {'ok' | 'degraded' | 'down'} Status
  * @typedef {{number: number, since: Date | null, restarts: number}} WikiProcess  since: null while it does not run
  *
- * @typedef {object} Seen  what this process sees by itself, without asking anybody
+ * @typedef {object} Seen  what this process knows without a query
  * @property {WikiProcess[]} processes  of this wiki
  * @property {{available: boolean, since: Date, nodes: Node[], failedOverAt: Date | null}} database
  * @property {{available: boolean, since: Date, failedOverAt: Date | null}} [redis]
@@ -32,8 +32,8 @@
  * @property {Status} status
  * @property {string} at
  * @property {Service[]} services
- * @property {{status: Status, written_at: string | null, services: StackPart[]} | null} stack  null: nobody watches it,
- *   or nobody says so to the wiki
+ * @property {{status: Status, written_at: string | null, services: StackPart[]} | null} stack  null: without
+ *   STATUS_FILE
  */
 
 /** The keeper writes each 5 s. */

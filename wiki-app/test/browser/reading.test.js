@@ -139,7 +139,8 @@ test('the menu closes with Escape and with a click elsewhere', async (t) => {
 })
 
 for (const javaScriptEnabled of [true, false]) {
-  test(`a short link is made, shown and followed ${javaScriptEnabled ? 'and copied' : 'without JavaScript'}`, async (t) => {
+  const how = javaScriptEnabled ? 'and copied' : 'without JavaScript'
+  test(`a short link is made, shown and followed ${how}`, async (t) => {
     const permissions = ['clipboard-read', 'clipboard-write']
     const { app, page } = await browser.open(t, { ...PHONE, permissions, javaScriptEnabled })
     await write(app, 'a', 'first')

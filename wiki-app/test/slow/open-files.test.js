@@ -72,7 +72,7 @@ for (const { name, find, door } of [
   { name: 'nginx', find: () => testbed.nginx(), door: () => testbed.url },
   { name: 'the wiki', find: () => testbed.wiki(), door: () => testbed.wikiUrl(0) }
 ]) {
-  test(`${name} without free file descriptors refuses some requests, loses no edit, and goes on afterwards`, async (t) => {
+  test(`${name} without free file descriptors refuses some requests, loses no edit, and recovers`, async (t) => {
     const process = /** @type {import('@stevec/harness/processes').ProcessIdentity} */ (find())
     const pid = name === 'nginx' ? childPids(process.pid)[0] : process.pid
     limit(pid, openFiles(pid) + FREE)
