@@ -15,6 +15,9 @@ from stevec_report.compact_form import TimeSum
 from stevec_report.trial_record import TrialRecord
 
 LOG_OF_DOOR = {"source": "origin", "nocache": "edge", "cached": "edge", "local": "local"}
+# Addresses that clients request: pages of the plan, those that they create, short links. Others are the lab's own.
+CLIENT_ADDRESSES = ("/wiki/page-%", "/wiki/new-%", "/s/%", "/api/v1/short-links/%")
+OF_CLIENTS = " OR ".join(f"uri LIKE '{pattern}'" for pattern in CLIENT_ADDRESSES)
 INSTRUMENT_SHARE_MAX = 0.2  # of the client's time; more between client and door distorts what is compared
 
 
@@ -61,8 +64,7 @@ def door_sum(database: duckdb.DuckDBPyConnection, record: TrialRecord, folder: P
     row = database.execute(
         f"SELECT {_time_sum('1000 * duration_s')} FROM read_json(?, format = 'newline_delimited', "
         "compression = 'gzip', columns = {'uri': 'VARCHAR', 'status': 'INTEGER', 'duration_s': 'DOUBLE'}) "
-        "WHERE status BETWEEN 200 AND 399 AND (uri LIKE '/wiki/page-%' "
-        "OR uri LIKE '/s/%' OR uri LIKE '/api/v1/short-links/%')",
+        f"WHERE status BETWEEN 200 AND 399 AND ({OF_CLIENTS})",
         [[str(folder / f"{log}.log.gz") for log in names]],
     ).fetchall()[0]
     return TimeSum(*map(int, row))

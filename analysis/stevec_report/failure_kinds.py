@@ -33,7 +33,7 @@ def count_failures(database: duckdb.DuckDBPyConnection, file: Path, method: str 
         elif status == 0:
             kind = f"{ERROR_CODES.get(code, 'no answer')} (k6 {code})" if code else "no answer"
         elif status < 400:
-            kind = f"{failure} ({status})"
+            kind = f"{failure} (status {status})"
         else:
             kind = f"status {status // 100}xx" if 100 <= status <= 599 else f"status {status}"
         kinds[kind] = kinds.get(kind, 0) + requests

@@ -33,8 +33,9 @@ NEVER_SENT = "never-sent"  # `failure` of a planned request of the open model th
 CACHE_SERVED = ("HIT", "STALE", "UPDATING")
 IS_SERVED = f"cache_status IN {CACHE_SERVED!r}"
 IS_ANSWERED = "status BETWEEN 200 AND 399"
-WRONG_ANSWER = "wrong-answer"  # `failure` of a complete response below 400 that is not the right one
-IS_RIGHT = f"coalesce(failure, '') <> '{WRONG_ANSWER}'"
+# `failure` of a complete response below 400 that is not the right one, or came by another protocol than was asked for.
+WRONG = ("wrong-answer", "wrong-protocol")
+IS_RIGHT = f"coalesce(failure, '') NOT IN {WRONG!r}"
 IS_READ = "method IN ('GET', 'HEAD')"
 DONE_AT = "sent_at_us + CAST(round(duration_ms * 1000) AS BIGINT)"
 

@@ -178,7 +178,7 @@ def test_statuses_have_rows_of_their_own_and_a_wrong_answer_is_a_failure(tmp_pat
     edit_json(trial / "trial.json", lambda value: value.update(requests_failed=3))
     analysis = analyse_run(run)
     (own,) = analysis.valid
-    assert (own.stats.failures, own.stats.failure_kinds) == (3, {"wrong-answer (302)": 3})
+    assert (own.stats.failures, own.stats.failure_kinds) == (3, {"wrong-answer (status 302)": 3})
     (found,) = statuses.blocks(analysis)
     assert [(row["method"], row["status"], bare(row["requests"])) for row in found.rows] == [
         ("GET", "302", 37),
