@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from stevec_predict.scenario import POLICIES, POLICY_OF, PURGING, Scenario, ScenarioError, shares_by_zipf
+from stevec_predict.scenario import POLICIES, POLICY_OF, PURGING, Scenario, ScenarioError
 
 CACHING_DOORS = ("local", "cached")
 # The settings of docs/results-format.md that a prediction uses, or that do not affect it.
@@ -121,10 +121,15 @@ def scenario_of(
         swr_s=swr_s if policy == "ttl+swr" else 0.0,
         run_s=run_s,
         read_before_edit=is_paired(settings) and policy == "ttl" and settings.get("edit_popularity") is None,
-        pop_shares=shares_by_zipf(min(settings.get("edges", 1), settings.get("vus", 1)), 0),
+        pop_shares=_edge_shares(settings.get("edges", 1), settings.get("vus", 1)),
         seed=seed,
     )
     return scenario, reads
+
+
+def _edge_shares(edges: int, vus: int) -> tuple[float, ...]:
+    """The edges' shares of the requests: client i keeps to edge i modulo `edges`, and clients send equally often."""
+    return tuple(len(range(at, vus, edges)) / vus for at in range(min(edges, vus)))
 
 
 def is_paired(settings: dict[str, Any]) -> bool:

@@ -75,7 +75,7 @@ def decide(analysis: Analysis) -> list[Decided]:
     missing = wiki_shares.missing(analysis.run)
     return [
         Decided(one.that, "undecided", missing)
-        if missing and one.than and wiki_shares.FACTOR in one.levels
+        if missing and _compares_wikis(one)
         else _with_left_out(
             one,
             _decide_test(one, tests[at], corrected[at], alpha, len(tests))
@@ -85,6 +85,11 @@ def decide(analysis: Analysis) -> list[Decided]:
         )
         for at, one in enumerate(expected)
     ]
+
+
+def _compares_wikis(one: Expectation) -> bool:
+    """Whether it is about one number of wikis beside another."""
+    return one.than is not None and one.levels.get(wiki_shares.FACTOR) != one.than.get(wiki_shares.FACTOR)
 
 
 def table(decided: Sequence[Decided]) -> list[Table]:

@@ -1,4 +1,4 @@
-"""Whether the wikis of a run had equal shares of a core, without which a second one is no second machine."""
+"""Whether each wiki of a run had an equal share of a core. Without that, a second wiki is not a second machine."""
 
 from stevec_report.run_folder import Run
 

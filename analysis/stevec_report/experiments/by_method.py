@@ -56,7 +56,7 @@ def blocks(analysis: Analysis) -> list[Block]:
         for method in METHODS:
             if any(method in own for own in found.values()):
                 rows.append(_row(analysis, cell_text(cell), method, trials, found))
-                failures += _failures(analysis, cell_text(cell), method, trials)
+                failures += _failures(analysis, cell_text(cell), method, trials, found)
     return [_table(rows), _failure_table(failures)]
 
 
@@ -129,13 +129,18 @@ def _table(rows: Sequence[Row]) -> Table:
     )
 
 
-def _failures(analysis: Analysis, cell: str, method: str, trials: Sequence[MeasuredOutcome]) -> list[Row]:
+def _failures(
+    analysis: Analysis,
+    cell: str,
+    method: str,
+    trials: Sequence[MeasuredOutcome],
+    found: dict[int, dict[str, Times]],
+) -> list[Row]:
     """One row for each kind of failure; requests that were planned and never sent are a kind, too."""
     kinds: dict[str, list[int]] = {}
     for o in trials:
         own = failure_kinds.count_failures(analysis.samples.database, analysis.samples.path(o.number), method)
-        sent = of_trial(analysis, o).get(method)
-        never_sent = planned(analysis, o)[method] - (sent.sent if sent else 0)
+        never_sent = planned(analysis, o)[method] - (found[o.number][method].sent if method in found[o.number] else 0)
         for kind, count in {**own, "never sent": never_sent}.items():
             if count > 0:
                 kinds.setdefault(kind, []).extend([o.number] * count)
@@ -167,7 +172,8 @@ def _failure_table(rows: Sequence[Row]) -> Block:
     return Table(
         "failures-by-method",
         "Failures by method and kind.",
-        "Requests without an answer, by k6’s error code, with a status of 400 or more, or planned and never sent.",
+        "Requests without a response, by k6’s error code; with a status of 400 or more; with a response that is not "
+        "the right one; or planned and never sent.",
         columns,
         list(rows),
     )

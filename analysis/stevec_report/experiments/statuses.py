@@ -45,5 +45,5 @@ def blocks(analysis: Analysis) -> list[Block]:
         Column("share", "of the method's", "percent"),
         replace(TRIALS_COLUMN, on_page=False),
     ]
-    note = "Requests of the probe in valid trials. A table of response times is about these responses and no others."
+    note = "Requests of the probe in valid trials. Response times elsewhere are of the right ones below 400."
     return [] if is_plain else [Table("statuses", "Responses by method and status.", note, columns, found)]
