@@ -55,6 +55,8 @@ export function readConfig (env = process.env) {
     stateDirectory: path.resolve(env.STEVEC_STATE || path.join(ROOT, '.stevec')),
     /** Images for boards are built into this folder and started from it. */
     imageDirectory: path.resolve(env.STEVEC_IMAGE || path.join(ROOT, 'arm-image/build')),
+    /** Of a variable that an experiment names. @param {string} name */
+    uriOf: (name) => env[name] || undefined,
     cloudflare: {
       token: env.CLOUDFLARE_API_TOKEN,
       tokenFile: env.CLOUDFLARE_API_TOKEN_FILE,

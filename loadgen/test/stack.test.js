@@ -70,6 +70,8 @@ describe('the stack', () => {
       JSON.parse(stdout).stacks[0].processes.map((/** @type {{name: string}} */ { name }) => name),
       ['mongod', 'wiki', 'nginx origin', 'nginx edge', 'nginx local']
     )
+    const { stdout: words } = await sandbox.stevec(['status'])
+    assert.match(words, /^ {2}processes: mongod, wiki, nginx origin, nginx edge, nginx local$/m)
     for (const { address } of listeningAddresses(sandbox.processes().map(({ pid }) => pid))) {
       assert.equal(address, '127.0.0.1')
     }

@@ -2,6 +2,7 @@ import path from 'node:path'
 import { openZone } from '../cloudflare/open-zone.js'
 import { EXIT } from '../exit-codes.js'
 import { UsageError } from '../usage-error.js'
+import { refuseUnknownDatabases } from '../lab/database.js'
 import { cellsOf, PRESETS } from '../lab/definition.js'
 import { bytesOf, refuseSmallDisk } from '../lab/disk.js'
 import { experimentNames } from '../lab/experiment-files.js'
@@ -158,6 +159,7 @@ async function measure (job, context) {
   const { config, values, progress } = context
   await refuseDisks(job, config)
   const definitions = job.runs.map(({ definition }) => definition)
+  refuseUnknownDatabases(definitions, config)
   for (const sentence of undecidable(definitions, { inStudy: definitions.length > 1 })) progress.note(sentence)
   const outcome = job.target === null
     ? await withLabFolder(config.stateDirectory, () => runOnSite(job, context))

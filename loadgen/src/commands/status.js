@@ -13,10 +13,10 @@ export const command = {
   summary: 'what runs, and whether the doors answer',
   help: `Usage: stevec status [--json]
 
-Shows the running stacks of this folder, their doors, and whether each door answers. \`wiki\` is the
-stack of \`stevec up\`; \`lab\` is the stack of a run in progress. If the wiki does not run, and
-others have its ports, such as a stack of another user or another folder, it names the processes,
-and what to do.
+Shows the running stacks of this folder: their processes, their doors, and whether each door
+answers. \`wiki\` is the stack of \`stevec up\`; \`lab\` is the stack of a run in progress. If the wiki
+does not run, and others have its ports, such as a stack of another user or another folder, it names
+the processes, and what to do.
 
   --json    one JSON object; its \`doors\` are those of the first stack, and \`strangers\` the others'
             processes on its ports
@@ -73,6 +73,7 @@ Examples:
       process.stdout.write(
         `${name}, up since ${state.started_at}:\n${doorLines(doors).map((line) => `  ${line}\n`).join('')}`
       )
+      process.stdout.write(`  processes: ${state.processes.map(({ name }) => name).join(', ')}\n`)
       for (const line of keeperLines({ directory, dead, keeper, services })) process.stdout.write(`  ${line}\n`)
     }
     if (others.strangers.length > 0) process.stdout.write(`${(await strangerLines(others)).join('\n')}\n`)

@@ -6,12 +6,14 @@ import { restartWiki, startStack, stopStack } from '../stack/stack.js'
 import { cachingFor, OPEN_TO_TRIALS } from './wiki-settings.js'
 
 /** @typedef {import('./definition.js').Settings} Settings */
+/** @typedef {import('./database.js').LabDatabase} LabDatabase */
 /** @typedef {import('../stack/state.js').StackState} StackState */
 
 /**
  * A running stack and its settings.
  * @typedef {object} Running
  * @property {StackState} state
+ * @property {LabDatabase | null} database  null: its own
  * @property {Record<string, string>} caching  settings of its wiki
  * @property {ReturnType<typeof partsOf>} parts
  * @property {number | null} engagedDelayMs  the origin's delay while the profile is in force, else null
@@ -36,18 +38,27 @@ const partsOf = ({ cache, collapsing, edges, protocol, database, wikis, shared, 
  * @param {Record<string, string>} caching
  * @param {ReturnType<typeof partsOf>} parts
  */
-const stackOptions = (caching, { collapsing, linkIndex: _, ...parts }) => ({
+const stackOptions = (caching, { collapsing, linkIndex: _, database: __, ...parts }) => ({
   wikiEnvironment: { ...caching, ...OPEN_TO_TRIALS },
   edgeOptions: { collapse: collapsing },
   ...parts
 })
 
 /**
+ * @param {Settings['database']} kind
+ * @param {LabDatabase | null} database
+ * @returns {Pick<import('../stack/stack.js').StackOptions, 'database' | 'mongodbUri'>}
+ */
+const placeOf = (kind, database) => kind === 'single' || kind === 'replica-set-3'
+  ? { database: kind, mongodbUri: database?.uri }
+  : { mongodbUri: database?.uri }
+
+/**
  * Manages the lab's stack: between trials the stack keeps running, its wiki restarts with other settings, or a new
  * stack replaces it.
  * @param {object} options
  * @param {string} options.directory  of the stack
- * @param {import('./database.js').LabDatabase | null} options.database  instead of the stack's own mongod
+ * @param {ReturnType<typeof import('./database.js').createDatabases>} options.databases  instead of the stack's own
  * @param {import('../config.js').Ports} options.ports
  * @param {import('../stack/origin/origin.js').Origin} options.origin
  * @param {import('../profile/profile.js').Profile} options.profile
@@ -55,11 +66,8 @@ const stackOptions = (caching, { collapsing, linkIndex: _, ...parts }) => ({
  * @param {AbortSignal} options.signal
  * @param {import('./progress.js').Progress} options.progress
  */
-export function createLabStack ({ directory, database, ports, origin, profile, links, signal, progress }) {
-  const fixed = {
-    ...{ directory, ports, origin, profile, links, signal },
-    ...{ mongodbUri: database?.uri, engage: false, onProgress: progress.part }
-  }
+export function createLabStack ({ directory, databases, ports, origin, profile, links, signal, progress }) {
+  const fixed = { directory, ports, origin, profile, links, signal, engage: false, onProgress: progress.part }
   /** @type {Running | null} */
   let running = null
 
@@ -89,6 +97,7 @@ export function createLabStack ({ directory, database, ports, origin, profile, l
     running.state.processes.every(isAlive) && isDeepStrictEqual(running.parts, partsOf(settings))
 
   async function renew () {
+    const { database } = current()
     await stop()
     await database?.drop()
   }
@@ -97,8 +106,10 @@ export function createLabStack ({ directory, database, ports, origin, profile, l
   async function startNew (settings) {
     if (running !== null) await renew()
     const [caching, parts] = [cachingFor(settings), partsOf(settings)]
-    const state = await startStack({ ...fixed, ...stackOptions(caching, parts) })
-    running = { state, caching, parts, engagedDelayMs: null }
+    const database = await databases.use(settings.database)
+    const place = placeOf(settings.database, database)
+    const state = await startStack({ ...fixed, ...stackOptions(caching, parts), ...place })
+    running = { state, database, caching, parts, engagedDelayMs: null }
     progress.doors(state.doors)
   }
 

@@ -37,7 +37,8 @@
  * @property {number} edges
  * @property {import('../stack/certificate.js').Protocol} protocol
  * @property {number} origin_cache_mib
- * @property {import('../stack/database.js').DatabaseKind} database
+ * @property {import('../stack/database.js').DatabaseKind | `$${string}`} database  `$NAME`: its URI is in the variable
+ *   NAME
  * @property {number} database_pool
  * @property {number} wikis
  * @property {number | null} wiki_cpu_share

@@ -11,7 +11,7 @@ import { hasLinks, stopStack } from '../stack/stack.js'
 import { missingForWikiShares } from '../stack/wiki-limits.js'
 import { purgeAndProveCold } from './cold.js'
 import { readCounters } from './counter.js'
-import { labDatabase } from './database.js'
+import { createDatabases } from './database.js'
 import { GROWTH_MAX_BYTES } from './disk.js'
 import { causeFault } from './fault.js'
 import { createLabStack } from './lab-stack.js'
@@ -30,7 +30,8 @@ import { readTotals } from './wiki-totals.js'
  * for all its runs. The caller holds the machine's lock.
  * @param {object} options
  * @param {{stateDirectory: string, imageDirectory: string, mongodbUri?: string,
- *   wikiEnvironment: Record<string, string>, ports: Partial<import('../config.js').Ports>}} options.config
+ *   uriOf: import('./database.js').UriOf, wikiEnvironment: Record<string, string>,
+ *   ports: Partial<import('../config.js').Ports>}} options.config
  * @param {number} options.seed  of the pages' texts
  * @param {import('../profile/profile.js').Profile} options.profile
  * @param {boolean} [options.links]  see StackOptions
@@ -41,7 +42,8 @@ import { readTotals } from './wiki-totals.js'
  */
 export async function openSite ({ config, seed, profile, links, openOrigin, signal, progress }) {
   const directory = path.join(config.stateDirectory, 'lab')
-  const database = config.mongodbUri === undefined ? null : labDatabase(config.mongodbUri)
+  const databases = createDatabases(config)
+  await databases.use('single')
   const { ports, moved } = await flexiblePorts(config.ports)
   if (moved) progress.moved()
 
@@ -49,18 +51,15 @@ export async function openSite ({ config, seed, profile, links, openOrigin, sign
   await stopStack(directory)
   rmSync(directory, { recursive: true, force: true })
   const origin = await openOrigin({ config, stack: 'lab', signal, onProgress: progress.note })
-  const stack = createLabStack({ directory, database, ports, origin, profile, links, signal, progress })
+  const stack = createLabStack({ directory, databases, ports, origin, profile, links, signal, progress })
   const preparation = createPreparation({ seed, emulated: origin.facts.emulated === true, signal, progress })
-  const serverPid = await database?.serverPid() ?? null
-  /** @type {import('../machine/reading.js').WatchedProcess[]} */
-  const ownDatabase = serverPid === null ? [] : [{ name: 'mongod', pid: serverPid, part: 'database' }]
   const processes = () => [
     ...stack.isRunning() ? [...stackProcesses(stack.state()), ...origin.processes?.() ?? []] : [],
-    ...ownDatabase
+    ...databases.processes()
   ]
   const site = createStackSite({
     directory,
-    databaseUri: () => database?.uri ?? ownUri(stack.state()),
+    databaseUri: () => databases.uri() ?? ownUri(stack.state()),
     processes,
     origin,
     profile,
@@ -74,8 +73,8 @@ export async function openSite ({ config, seed, profile, links, openOrigin, sign
     async close () {
       await stack.stop()
       await origin.close()
-      await database?.drop()
-        .catch((error) => progress.warn(`the run's database could not be dropped: ${error.message}`))
+      await databases.drop()
+        .catch((error) => progress.warn(`a database of the run could not be dropped: ${error.message}`))
       progress.stopped()
     }
   }
