@@ -49,6 +49,18 @@ test('whatever dies in the stack of `stevec up` comes back with the pages, and t
   const { stdout } = await sandbox.stevec(['status'])
   assert.match(stdout, /nginx edge was started again once, the last time at 20/)
 
+  // One that hangs, and keeps its port, is killed first.
+  const hanging = state().processes.find(({ name }) => name === 'wiki')
+  assert.ok(hanging)
+  process.kill(hanging.pid, 'SIGSTOP')
+  const isBack = await waitUntil(async () => {
+    const again = state().processes.find(({ name }) => name === 'wiki')
+    return again?.pid !== hanging.pid && (await request(`${source}/wiki/Kept`).catch(() => null))?.status === 200
+  }, BACK_MAX_MS, 100)
+  const keeperLog = readFileSync(path.join(directory, 'keeper.log'), 'utf8')
+  assert.ok(isBack, keeperLog)
+  assert.match(keeperLog, /wiki has not answered for 30 s, and is killed/)
+
   // A second `up` replaces a dead keeper, and starts no second one.
   const keeper = json(path.join(directory, 'keeper.lock'))
   process.kill(keeper.pid, 'SIGKILL')
