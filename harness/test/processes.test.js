@@ -125,6 +125,8 @@ describe('a started process', () => {
       const pid = Number(line)
       const child = { name: 'child', pid, start_ticks: /** @type {number} */ (startTicks(pid)) }
       assert.ok(isAlive(child))
+      // Until then it is setpriv, which may not have bound itself to its parent yet.
+      assert.ok(await waitUntil(() => readFileSync(`/proc/${pid}/cmdline`, 'utf8').startsWith('sleep'), 60_000))
       parent.kill('SIGKILL')
       await once(parent, 'exit')
       if (outlive) assert.ok(isAlive(child))
