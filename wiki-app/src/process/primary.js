@@ -4,6 +4,7 @@ import closeWithGrace from 'close-with-grace'
 import pino from 'pino'
 import { AggregatorRegistry } from 'prom-client'
 import { createMetricsServer } from '../observe/metrics.js'
+import { forkWorker } from './fork-worker.js'
 import { unwrap, wrap } from './messages.js'
 import { createTally } from './tally.js'
 
@@ -38,7 +39,7 @@ export async function leadWorkers ({ WORKERS: count, LOG_LEVEL: level, METRICS_P
    * @returns {Promise<string>} resolves with the address once the worker listens; stays pending if it never does
    */
   function start (slot) {
-    const worker = cluster.fork()
+    const worker = forkWorker()
     slot.since = new Date()
     const member = { ask: (/** @type {number} */ reading) => send(worker, { kind: 'count', reading }) }
     /** @type {Promise<string>} */
@@ -64,8 +65,8 @@ export async function leadWorkers ({ WORKERS: count, LOG_LEVEL: level, METRICS_P
         if (message?.kind === 'leave') tally.leave(member, message.count)
       })
     })
-    // Not on `exit`: sent messages arrive until the channel ends.
-    worker.on('disconnect', () => tally.lose(member))
+    // Not on `exit`: messages may still arrive. Not on `disconnect`: Node omits it when a connection is unacknowledged.
+    worker.process.once('close', () => tally.lose(member))
     worker.on('exit', (code, signal) => {
       if (stopping) return
       // The reason is logged, and others would fail as well, as on a taken port.
@@ -129,7 +130,8 @@ function tell (slots) {
 
 async function stopWorkers () {
   const codes = await Promise.all(Object.values(cluster.workers ?? {}).map(async (worker) => {
-    if (worker === undefined) return 0
+    // Node may list a dead worker for ever, for the same reason as it gets no `disconnect`.
+    if (worker === undefined || worker.isDead()) return 0
     const ended = once(worker, 'exit')
     send(worker, { kind: 'stop' })
     const [code, signal] = await ended
