@@ -315,6 +315,16 @@ for (const index of SHORT_LINK_INDEXES) {
       .map((each) => each.name).filter((each) => each.startsWith('short_links'))
     const key = index === 'id' ? '_id' : 'id'
     const filter = /** @type {object} */ ({ [key]: 'same' })
+    // As a version without short links renames: the page goes, and its links stay.
+    const links = client.db().collection(name)
+    const left = { ...await links.findOne({ page: 'C', chosen: 'same' }), page: 'D', chosen: null }
+    await links.replaceOne({ chosen: 'same' }, left)
+    const own = (await make(app, { page: 'C' })).json().id
+    await rename(app, 'C', 'D')
+    for (const id of ['same', 'other', own]) await leads(app, id, '/wiki/D')
+    assert.equal((await make(app, { page: 'D' })).json().id, own)
+    await rename(app, 'D', 'E')
+    for (const id of ['same', 'other', own]) await leads(app, id, '/wiki/E')
     const plan = JSON.stringify(await client.db().collection(name).find(filter).explain())
     assert.match(plan, { id: /IDHACK|EXPRESS|"_id_"/, btree: /"id_1"/, hashed: /"id_hashed"/ }[index])
   })

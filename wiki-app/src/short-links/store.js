@@ -46,6 +46,17 @@ export function createShortLinks ({ models, model, readsAtOnce, levelOf = (datab
   const level = levelOf({ find: createRead(model, readsAtOnce), forget: async () => {} })
   const { known, make, choose } = createMaking(models, model)
 
+  /**
+   * A version without short links leaves them at the old name when it renames. Such a random link stays, as if it was
+   * chosen, where the page's own random link of the same revision comes.
+   * @param {ClientSession} session @param {string} page @param {(number | null)[]} revisions  whose links come
+   */
+  async function makeWay (session, page, revisions) {
+    if (revisions.length === 0) return
+    const leftBehind = { page, revision: { $in: revisions }, chosen: null }
+    await driverOf(Links).updateMany(leftBehind, [{ $set: { chosen: `$${key}` } }], { session })
+  }
+
   return {
     known,
     make,
@@ -70,10 +81,14 @@ export function createShortLinks ({ models, model, readsAtOnce, levelOf = (datab
       /** @type {Map<string, string[]>} */
       const moved = new Map()
       const names = { $in: moves.map(({ from }) => from) }
-      const found = driverOf(Links).find({ page: names }, { projection: { id: 1, page: 1 }, session })
-      for (const link of await found.toArray()) moved.set(link.page, [...moved.get(link.page) ?? [], idOf(link)])
+      const fields = { id: 1, page: 1, revision: 1, chosen: 1 }
+      const links = await driverOf(Links).find({ page: names }, { projection: fields, session }).toArray()
+      for (const link of links) moved.set(link.page, [...moved.get(link.page) ?? [], idOf(link)])
       for (const { from, to } of moves) {
-        if (moved.has(from)) await driverOf(Links).updateMany({ page: from }, { $set: { page: to } }, { session })
+        if (!moved.has(from)) continue
+        const random = links.filter(({ page, chosen }) => page === from && chosen === null)
+        await makeWay(session, to, random.map(({ revision }) => revision))
+        await driverOf(Links).updateMany({ page: from }, { $set: { page: to } }, { session })
       }
       return moved
     },
