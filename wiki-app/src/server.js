@@ -66,8 +66,9 @@ function printListening (address) {
 async function purgeOf ({ PURGE_ZONE: zoneId, PURGE_URL: apiUrls, PURGE_TOKEN: token, PUBLIC_URL: publicUrl }) {
   if (zoneId === undefined || token === undefined || publicUrl === undefined) return undefined
   // The SDK is large.
-  const { createPurgeOf } = await import('@stevec/cdn/wiki')
-  const [first, ...others] = apiUrls?.split(',') ?? [undefined]
+  const { createPurgeOf, parseApiUrl } = await import('@stevec/cdn/wiki')
+  // Normalised: wikis whose settings spell it differently share a queue.
+  const [first, ...others] = apiUrls?.split(',').map((url) => parseApiUrl(url)) ?? [undefined]
   const purge = (/** @type {string | undefined} */ apiUrl) => createPurgeOf({ zoneId, apiUrl, token, publicUrl })
   if (first === undefined || others.length === 0) return purge(first)
   return Object.fromEntries(await Promise.all([first, ...others].map(async (apiUrl) =>

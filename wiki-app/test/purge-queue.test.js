@@ -346,7 +346,8 @@ test('an edit purges the copy at the edge, even if the purge listener was down '
   first.child.kill('SIGKILL')
   await once(first.child, 'close')
   const [nobody] = await freePorts(1)
-  const second = await startServer(t, { ...settings, PURGE_URL: `http://127.0.0.1:${nobody}` })
+  const away = `http://127.0.0.1:${nobody}`
+  const second = await startServer(t, { ...settings, PURGE_URL: `${away}/,http://LOCALHOST:${nobody}` })
   assert.equal(
     (await write(`http://127.0.0.1:${port}/wiki/a`, 'text 3')).status,
     200,
@@ -354,6 +355,8 @@ test('an edit purges the copy at the edge, even if the purge listener was down '
   )
   assert.ok(await waitUntil(() => second.log().includes('caches were not purged'), WAIT_MAX_MS))
   assert.equal(await read(), 'HIT text 2')
+  const apis = await queue.distinct('api')
+  assert.deepEqual(apis, [`${away}/client/v4`, `http://localhost:${nobody}/client/v4`], 'each in one spelling')
   second.child.kill('SIGKILL')
   await once(second.child, 'close')
   // Makes all entries due, so that the test need not wait until the claims of the dead process end.
