@@ -31,6 +31,7 @@ test('Compose\'s own library takes the file, and refuses it with a misspelt key'
   const project = JSON.parse(stdout)
   assert.deepEqual(Object.keys(project.services).sort(), Object.keys(composition.services).sort())
   assert.equal(project.services.edge.ports[0].published, '9090')
+  assert.equal(project.services['wiki-1'].environment.PUBLIC_URL, 'http://127.0.0.1:9090')
 
   const folder = mkdtempSync(path.join(tmpdir(), 'stevec-compose-'))
   t.after(() => rmSync(folder, { recursive: true }))
@@ -58,8 +59,19 @@ test('every service is confined: no capability, no way to write but its volumes,
     const { cpus, memory, pids } = service.deploy?.resources.limits ?? {}
     assert.ok(cpus && memory && pids, name)
     assert.ok(service.tmpfs?.every((mount) => /:.*size=\d+m/.test(mount)) ?? true, name)
-    assert.match(text('compose.yaml'), /max-size: 10m/)
+    assert.deepEqual(service.logging?.options, { 'max-size': '10m', 'max-file': '3' }, name)
   }
+})
+
+test('bodies of requests, which may be larger than a service\'s memory, wait on disk', () => {
+  const places = { edge: '/run/stevec', origin: '/run/stevec', 'wiki-1': '/tmp', 'wiki-2': '/tmp' }
+  const volumes = Object.entries(places).map(([name, place]) => {
+    const { tmpfs = [], volumes = [] } = composition.services[name]
+    assert.ok(!tmpfs.some((mount) => mount.startsWith(`${place}:`)), name)
+    return volumes.find((volume) => volume.split(':')[1] === place)?.split(':')[0] ?? assert.fail(name)
+  })
+  assert.equal(new Set(volumes).size, volumes.length, 'each has its own')
+  for (const volume of volumes) assert.ok(volume in composition.volumes, volume)
 })
 
 test('only the edge is reachable, by default from this machine alone', () => {

@@ -15,6 +15,7 @@ import { parse } from 'yaml'
  * @property {string[]} [cap_drop]
  * @property {string[]} [security_opt]
  * @property {string[]} [tmpfs]
+ * @property {{driver: string, options: Record<string, string>}} [logging]
  * @property {string[]} [volumes]
  * @property {string[]} [ports]
  * @property {Record<string, {ipv4_address?: string}> | string[]} [networks]
@@ -42,8 +43,11 @@ export const COMPOSE_FILE = new URL('../../../compose.yaml', import.meta.url).pa
  * @returns {Composition} anchors, merges and `${NAME:-default}` resolved
  */
 export function readComposition (env = {}) {
-  const text = readFileSync(COMPOSE_FILE, 'utf8')
-    .replaceAll(/\$\{([A-Z_]+):-([^}]*)\}/g, (_, name, otherwise) => env[name] ?? otherwise)
+  let text = readFileSync(COMPOSE_FILE, 'utf8')
+  // The inner ones first: a default may name another variable.
+  for (const innermost = /\$\{([A-Z_]+):-([^{}]*)\}/g; innermost.test(text);) {
+    text = text.replaceAll(innermost, (_, name, otherwise) => env[name] ?? otherwise)
+  }
   return parse(text, { merge: true })
 }
 
