@@ -74,15 +74,12 @@ end
 --- The name of the upstream group for a request.
 function _M.group() return group end
 
---- Gives a request its own method again for the log, once no wiki is asked any more. method: "" if it was not changed
-function _M.restore_method(method)
-  if method == "PUT" or method == "DELETE" then ngx.req.set_method(ngx["HTTP_" .. method]) end
-end
-
---- Called when a request has ended: remembers that its wiki answered.
-function _M.ended(var)
+--- Called for the header of each response, which is when a wiki has answered; the client may read the body for long.
+-- method: of a request that was sent to a wiki as another one. The log has its own.
+function _M.answered(var, method)
   local wiki = by_address[var.upstream_addr]
   if wiki and tonumber(var.upstream_header_time) then wiki.answered_s = ngx.now() end
+  if method == "PUT" or method == "DELETE" then ngx.req.set_method(ngx["HTTP_" .. method]) end
 end
 
 return _M

@@ -89,6 +89,8 @@ export async function startRole (role, origin, { requestsAtOnceMax, others = [],
       await waitUntil(() => lines().length >= count, WAIT_MAX_MS)
       return lines()
     },
+    /** nginx's error log. */
+    errors: () => readFileSync(path.join(directory, 'error.log'), 'utf8'),
     async stop () {
       await stopProcess(nginx)
       server.closeAllConnections()

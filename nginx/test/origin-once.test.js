@@ -2,10 +2,16 @@ import assert from 'node:assert/strict'
 import http from 'node:http'
 import { once } from 'node:events'
 import { after, before, describe, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { render } from '@stevec/nginx'
 import { freePorts, releasePorts } from '@stevec/harness/ports'
+import { waitUntil } from '@stevec/harness/processes'
 import { request } from '@stevec/harness/request'
-import { startRole } from './helper.js'
+import { startRole, WAIT_MAX_MS } from './helper.js'
+
+/** Of both wikis. */
+const READERS = 160
+const LEAVES_EVERY_MS = 50
 
 describe('the origin\'s proxy with two wikis', () => {
   /** @type {Awaited<ReturnType<typeof startRole>>} */
@@ -16,15 +22,18 @@ describe('the origin\'s proxy with two wikis', () => {
   let other
   /** Requests that reached either wiki. @type {string[]} */
   const arrived = []
+  /** The first wiki. */
+  let hangs = false
 
   /** @type {http.RequestListener} */
   function wiki (incoming, response) {
     if (incoming.url === '/readyz') {
-      response.end('ready')
+      if (!(hangs && incoming.socket.localPort !== otherPort)) response.end('ready')
       return
     }
     arrived.push(`${incoming.method} ${incoming.url}`)
-    if (incoming.url?.startsWith('/breaks')) incoming.socket.destroy()
+    if (incoming.url === '/unfinished') response.write('begun')
+    else if (incoming.url?.startsWith('/breaks')) incoming.socket.destroy()
     else incoming.resume().on('end', () => response.end('done'))
   }
 
@@ -56,6 +65,27 @@ describe('the origin\'s proxy with two wikis', () => {
       assert.deepEqual((await origin.log(path, 1)).map((line) => line.method), [method])
     })
   }
+
+  test('takes a wiki that hangs out, also while clients leave that were still reading its last answers', async () => {
+    /** @type {http.ClientRequest[]} */
+    const readers = []
+    for (let reader = 0; reader < READERS; reader++) {
+      const reading = http.get(`${origin.url('127.0.0.1')}/unfinished`).on('error', () => {})
+      readers.push(reading)
+      await once(reading, 'response')
+    }
+    hangs = true
+    const isOut = () => origin.errors().includes('is not ready: timeout')
+    // In each check's time, several leave.
+    while (readers.length > 0 && !isOut()) {
+      readers.pop()?.destroy()
+      await sleep(LEAVES_EVERY_MS)
+    }
+    assert.ok(isOut(), 'before the last one has left')
+    hangs = false
+    assert.ok(await waitUntil(() => origin.errors().includes('is ready;'), WAIT_MAX_MS))
+    for (const reading of readers) reading.destroy()
+  })
 
   test('sends every method to the other wiki if one refuses the connection', async () => {
     const closed = once(other, 'close')
