@@ -50,8 +50,9 @@ async function decode (manifests) {
 }
 
 const FULL = {
-  wiki: { replicas: 3, settings: { CACHE_POLICY: 'ttl', PURGE_ZONE: 'zone' }, resources: {} },
-  edge: { enabled: true, replicas: 2, profile: 'rfc9111', cacheMib: 64, resources: {} },
+  wiki: { replicas: 3, settings: { CACHE_POLICY: 'ttl' }, importsMib: 300, resources: {} },
+  edge: { enabled: true, replicas: 2, profile: 'rfc9111', cacheMib: 64, bodiesMib: 128, resources: {} },
+  secret: { name: 'stevec', usersKey: 'users' },
   ingress: { enabled: true, host: 'wiki.example', className: 'nginx', tlsSecret: 'wiki-tls', annotations: { a: 'b' } },
   networkPolicy: {
     enabled: true,
@@ -127,12 +128,33 @@ test('the wiki takes the settings of the chart', async () => {
   for (const name of Object.keys(data)) assert.ok(name in config, name)
 })
 
+test('with a users\' file its people alone write, and the file is for the wiki alone', async () => {
+  const { spec } = byName(await render(FULL))['Deployment wiki-stevec-wiki'].spec.template
+  const [{ env, volumeMounts }] = spec.containers
+  const { ACCESS, USERS_FILE } = Object.fromEntries(env.map((/** @type {any} */ { name, value }) => [name, value]))
+  assert.equal(ACCESS, 'users')
+  const mount = volumeMounts.find((/** @type {any} */ { mountPath }) => USERS_FILE === `${mountPath}/users.json`)
+  const { secret } = spec.volumes.find((/** @type {any} */ { name }) => name === mount.name)
+  assert.deepEqual(secret.items.at(-1), { key: 'users', path: 'users.json' })
+  assert.equal(secret.defaultMode & 0o007, 0)
+  assert.doesNotMatch(await render(), /USERS_FILE/)
+})
+
+test('bodies of requests wait on disk, in folders with a limit', async () => {
+  const manifests = byName(await render(FULL))
+  for (const [part, name, size] of [['wiki', 'tmp', '300Mi'], ['edge', 'run', '128Mi']]) {
+    const { volumes } = manifests[`Deployment wiki-stevec-${part}`].spec.template.spec
+    const { emptyDir } = volumes.find((/** @type {any} */ volume) => volume.name === name)
+    assert.deepEqual(emptyDir, { sizeLimit: size }, part)
+  }
+})
+
 test('only the edge and named sources reach a pod; wikis reach MongoDB, Redis and DNS alone', async () => {
   const manifests = byName(await render(FULL))
   const { spec: wiki } = manifests['NetworkPolicy wiki-stevec-wiki']
   assert.equal(wiki.ingress[0].from[0].podSelector.matchLabels['app.kubernetes.io/component'], 'edge')
   const allowed = wiki.egress.flatMap((/** @type {any} */ { ports }) => ports).map((/** @type {any} */ one) => one.port)
-  assert.deepEqual(allowed, [53, 53, 27017, 6379, 443])
+  assert.deepEqual(allowed, [53, 53, 27017, 6379])
   const { spec: edge } = manifests['NetworkPolicy wiki-stevec-edge']
   assert.deepEqual(edge.ingress[0].from, FULL.networkPolicy.from)
 })
@@ -147,6 +169,7 @@ const REFUSED = /** @type {[string, object, RegExp][]} */ ([
   ['a setting that is no text', { wiki: { settings: { CACHE_TTL_S: 60 } } }, /CACHE_TTL_S.*got number, want string/],
   ['the address of the database beside the Secret', { wiki: { settings: { MONGODB_URI: 'mongodb://u:p@h/d' } } },
     /wiki\/settings.*MONGODB_URI|MONGODB_URI/],
+  ['purges, whose token no Secret gives', { wiki: { settings: { PURGE_ZONE: 'zone' } } }, /PURGE_ZONE/],
   ['another profile', { edge: { enabled: true, profile: 'fastly' } }, /edge\/profile.*cloudflare/],
   ['a misspelt value', { netwrokPolicy: { enabled: false } }, /additional properties 'netwrokPolicy' not allowed/],
   ['an Ingress without a host', { ingress: { enabled: true } }, /ingress\/host/],
