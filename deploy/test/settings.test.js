@@ -11,11 +11,14 @@ import { backupSettings, edgeSettings, originSettings } from '../release/program
 const shipped = (name) => /** @type {Record<string, string>} */ (
   parseEnv(readFileSync(path.join(HERE, 'etc', name), 'utf8')))
 
-/** @param {import('node:test').TestContext} t  @returns {Record<string, string>} what systemd adds */
-function credentials (t) {
+/**
+ * @param {import('node:test').TestContext} t @param {string} [token]  of purges
+ * @returns {Record<string, string>} what systemd adds
+ */
+function credentials (t, token = 'a-token-of-32-characters-and-some') {
   const folder = mkdtempSync(path.join(tmpdir(), 'stevec-credentials-'))
   t.after(() => rmSync(folder, { recursive: true }))
-  writeFileSync(path.join(folder, 'purge-token'), 'a-token-of-32-characters-and-some\n')
+  writeFileSync(path.join(folder, 'purge-token'), `${token}\n`)
   return { CREDENTIALS_DIRECTORY: folder }
 }
 
@@ -50,6 +53,17 @@ test('a setting that is not allowed is named', (t) => {
   const edge = { ...shipped('edge.env'), ...credentials(t) }
   assert.throws(() => edgeSettings({ ...edge, PROFILE: 'akamai' }), /PROFILE=akamai/)
   assert.throws(() => edgeSettings({ ...edge, MAX_SIZE_MIB: '1g' }), /MAX_SIZE_MIB/)
+  assert.throws(() => edgeSettings({ ...edge, ...credentials(t, '') }), /purge-token is empty; dpkg-reconfigure/)
   const nameless = { MONGODB_URI: 'mongodb://127.0.0.1:27027/?replicaSet=stevec' }
   assert.throws(() => backupSettings(nameless), /name of the wiki/)
+})
+
+test('the backup finds the database as the wiki does, also by a file', (t) => {
+  const { CREDENTIALS_DIRECTORY: folder } = credentials(t)
+  const file = path.join(folder, 'uri')
+  const uri = 'mongodb://wiki:secret@127.0.0.1:27027/stevec?replicaSet=stevec'
+  writeFileSync(file, `${uri}\n`)
+  assert.equal(backupSettings({ MONGODB_URI_FILE: file }).uri, uri)
+  assert.throws(() => backupSettings({ MONGODB_URI_FILE: file, MONGODB_URI: uri }), /both set/)
+  assert.throws(() => backupSettings({ MONGODB_URI_FILE: `${file}.not` }), /cannot be read \(ENOENT\)/)
 })

@@ -7,7 +7,7 @@ import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { gunzipSync, gzipSync } from 'node:zlib'
-import { MongoClient } from 'mongodb'
+import { MongoClient, ObjectId } from 'mongodb'
 import { judge } from '@stevec/wiki-app/torture/oracle'
 import { stored } from '@stevec/wiki-app/torture/torture'
 import { LEFT_OUT } from '@stevec/wiki-app/backup/format'
@@ -202,8 +202,18 @@ test('a backup is tried out in a database of its own, and damage is found withou
   const before = await contents(uri)
   const databases = await databaseNames(uri)
 
+  const drillOf = (/** @type {number} */ hoursAgo) =>
+    `stevec_verify_${ObjectId.createFromTime(Date.now() / 1000 - hoursAgo * 3_600).toHexString()}`
+  const [killed, young, another] = [drillOf(25), drillOf(23), 'stevec_verify_notes']
+  const client = await MongoClient.connect(uri)
+  t.after(() => client.close())
+  for (const name of [killed, young, another]) await client.db(name).collection('pages').insertOne({})
+
   const drill = await stevec('backup', '--verify', file, '--uri', uri)
   assert.equal(drill.code, 0, drill.stderr)
+  assert.deepEqual((await databaseNames(uri)).sort(), [...databases, young, another].sort(),
+    'a drill drops what one has left that was killed more than a day ago, and nothing else')
+  for (const name of [young, another]) await client.db(name).dropDatabase()
   assert.match(drill.stdout, /^verified .*, restored and read back: .*pages 2, revisions 4/)
   const alone = await stevec('backup', '--verify', file)
   assert.equal(alone.code, 0, alone.stderr)

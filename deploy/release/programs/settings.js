@@ -49,9 +49,16 @@ export function edgeSettings (env) {
     origin: { addresses: ['127.0.0.1'], port: portOf('ORIGIN_PORT'), host: '127.0.0.1', tls: false },
     maxSizeBytes: integer('MAX_SIZE_MIB', env.MAX_SIZE_MIB ?? '1024', { least: 1, most: 1024 ** 2 }) * 1024 ** 2,
     controlPort: portOf('CONTROL_PORT'),
-    controlToken: readFileSync(path.join(required(env, 'CREDENTIALS_DIRECTORY'), 'purge-token'), 'utf8').trim(),
+    controlToken: purgeToken(env),
     ...tlsSetting(env, 'edge')
   }
+}
+
+/** @param {Environment} env @throws {SettingError} when it is empty: no purge would ever be let in */
+function purgeToken (env) {
+  const token = readFileSync(path.join(required(env, 'CREDENTIALS_DIRECTORY'), 'purge-token'), 'utf8').trim()
+  if (token === '') throw new SettingError('/etc/stevec/purge-token is empty; dpkg-reconfigure stevec makes a new one')
+  return token
 }
 
 /** @param {Environment} env */
@@ -65,7 +72,7 @@ export const nginxPlace = (env) => ({
  * @throws {SettingError} when the URI names no database; the driver would use the database `test`
  */
 export function backupSettings (env) {
-  const uri = required(env, 'MONGODB_URI')
+  const uri = mongodbUri(env)
   if (!/^mongodb(\+srv)?:\/\/[^/]+\/[^/?]+/.test(uri)) {
     throw new SettingError('MONGODB_URI must be mongodb://host[:port]/database, with the name of the wiki\'s database')
   }
@@ -73,6 +80,18 @@ export function backupSettings (env) {
     uri,
     folder: env.STATE_DIRECTORY,
     keep: integer('BACKUP_KEEP', env.BACKUP_KEEP ?? '14', { least: 1, most: 10_000 })
+  }
+}
+
+/** As the wiki reads it: itself, or from a file. @param {Environment} env @throws {SettingError} */
+function mongodbUri ({ MONGODB_URI_FILE: file, ...env }) {
+  if (!file) return required(env, 'MONGODB_URI')
+  if (env.MONGODB_URI) throw new SettingError('MONGODB_URI and MONGODB_URI_FILE are both set; unset one of them')
+  try {
+    return readFileSync(file, 'utf8').trim()
+  } catch (error) {
+    const { code } = /** @type {NodeJS.ErrnoException} */ (error)
+    throw new SettingError(`MONGODB_URI_FILE=${JSON.stringify(file)} cannot be read (${code})`)
   }
 }
 

@@ -1,5 +1,4 @@
-import { randomBytes } from 'node:crypto'
-import { MongoClient } from 'mongodb'
+import { MongoClient, ObjectId } from 'mongodb'
 import { SHORT_LINK_COLLECTIONS } from '../short-links/model.js'
 import { BackupError, difference, lineOf, Tally } from './format.js'
 import { restore } from './read.js'
@@ -9,6 +8,12 @@ import { restore } from './read.js'
 const SELECTION_MS = 5_000
 const DUPLICATE_KEY = 11_000
 const SHOWN_MAX = 5
+const PREFIX = 'stevec_verify_'
+/** With the time of its start, by which a later drill knows one that was killed. */
+const DRILL = new RegExp(`^${PREFIX}([0-9a-f]{24})$`)
+const DAY_MS = 86_400_000
+/** A drill drops no more of them: each may be large. */
+const DROPPED_MAX = 10
 
 /**
  * Restores a backup into a new database of the server, reads it back, and drops that database. The database that the
@@ -19,9 +24,10 @@ const SHOWN_MAX = 5
  */
 export async function verifyBackup ({ uri, file, signal, onProgress = () => {} }) {
   const client = new MongoClient(uri, { serverSelectionTimeoutMS: SELECTION_MS })
-  const db = client.db(`stevec_verify_${randomBytes(6).toString('hex')}`)
+  const db = client.db(`${PREFIX}${new ObjectId().toHexString()}`)
   let problem
   try {
+    await dropKilled(client)
     const content = await restore({ uri, file, database: db.databaseName, signal, onProgress })
     const found = await readBack(db, Object.keys(content.counts), signal, onProgress)
     problem = difference(content.counts, content.checksums, found) ?? await findTornPages(db) ??
@@ -33,6 +39,17 @@ export async function verifyBackup ({ uri, file, signal, onProgress = () => {} }
     await client.close()
   }
   throw new BackupError(`${file}: the wiki restored from it ${problem}`)
+}
+
+/**
+ * Drops the databases of drills that were killed more than a day ago: one that lasts so long has not ended.
+ * @param {MongoClient} client
+ */
+async function dropKilled (client) {
+  const found = await client.db().admin().listDatabases({ nameOnly: true, filter: { name: DRILL } })
+  const startOf = (/** @type {string} */ name) => new ObjectId(DRILL.exec(name)?.[1]).getTimestamp().getTime()
+  const killed = found.databases.map(({ name }) => name).filter((name) => startOf(name) < Date.now() - DAY_MS)
+  for (const name of killed.slice(0, DROPPED_MAX)) await client.db(name).dropDatabase()
 }
 
 /**
