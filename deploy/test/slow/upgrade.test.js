@@ -19,6 +19,7 @@ const ROOT = path.resolve(HERE, '../..')
 const BEFORE_RELEASES = '362bea659951f5742a590bc9c49b375d7b596308'
 const READY_MS = 120_000
 const HOST = 'wiki.test'
+const WATCH = 'stevec-certificate@etc-ssl-wiki-fullchain.pem.path'
 const OLD = 'written with the old release'
 const NEW = 'written with the new release'
 
@@ -150,7 +151,7 @@ test('a machine with the package', { skip, timeout: 1_200_000 }, async (t) => {
   await step('a renewed certificate is used by the same edge, which keeps its cache', async (t) => {
     await read('Old')
     const before = await pid('stevec-edge')
-    await exec('systemctl', 'start', 'stevec-certificate@etc-ssl-wiki-fullchain.pem.path')
+    await exec('systemctl', 'enable', '--now', WATCH)
     takeCertificate(t, file('etc/ssl/wiki'))
     assert.ok(await waitUntil(() => succeeds(
       'curl', '--silent', '--fail', '--resolve', `${HOST}:443:127.0.0.1`, '--cacert', '/etc/ssl/wiki/fullchain.pem',
@@ -212,11 +213,18 @@ test('a machine with the package', { skip, timeout: 1_200_000 }, async (t) => {
     await exec('dpkg', '--remove', 'stevec')
     const running = 'grep --files-with-matches --extended-regexp "^(node|nginx|mongod)$" /proc/*/comm || true'
     assert.equal(await exec('sh', '-c', running), '')
+    assert.equal(await show(WATCH, 'ActiveState'), 'inactive')
     await exec('dpkg', '--purge', 'stevec')
+    assert.equal(existsSync(file(`etc/systemd/system/multi-user.target.wants/${WATCH}`)), false)
+    assert.equal(await succeeds('test', '-e', '/run/stevec-tls'), false)
     assert.equal(existsSync(file('etc/stevec/wiki.env')), false)
     assert.equal(existsSync(file('opt/stevec/wiki-app')), false)
     assert.equal(readdirSync(file('var/lib/stevec/backups')).length, 2)
+    // As an installation that was interrupted, or met a full disk.
+    mkdirSync(file('etc/stevec'), { recursive: true })
+    writeFileSync(file('etc/stevec/purge-token'), '')
     await install(present)
+    assert.match(readFileSync(file('etc/stevec/purge-token'), 'utf8'), /^[\w-]{32}\n$/)
     await exec('systemctl', 'enable', '--now', 'stevec-mongod')
     await ready()
     assert.match(await exec('curl', '--silent', 'http://127.0.0.1:8081/wiki/New'), new RegExp(NEW))
