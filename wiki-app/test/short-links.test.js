@@ -35,6 +35,38 @@ async function leads (app, id, to) {
   assert.deepEqual([statusCode, headers.location, body], [302, to, ''])
 }
 
+/**
+ * Changes the document that a link's making and a renaming both change, in a transaction that stays open: so they meet.
+ * @param {import('node:test').TestContext} t @param {string} uri
+ */
+async function holdTarget (t, uri) {
+  const client = await mongoose.mongo.MongoClient.connect(uri)
+  t.after(() => client.close())
+  const db = client.db()
+  const WRITE_CONFLICT = 112
+  await db.command({ profile: 1, filter: { errCode: WRITE_CONFLICT } })
+
+  return async (/** @type {string} */ page) => {
+    const since = new Date()
+    const session = client.startSession()
+    session.startTransaction()
+    const target = /** @type {object} */ ({ _id: page })
+    await db.collection('targets').updateOne(target, { $set: { held: true } }, { session, upsert: true })
+    const losers = () => db.collection('system.profile').distinct('appName', { ts: { $gte: since } })
+    return {
+      /** @param {string[]} apps  `appName` of their connections */
+      untilInTheWayOf: async (apps) => assert.ok(await waitUntil(async () => {
+        const found = await losers()
+        return apps.every((app) => found.includes(app))
+      }, WAIT_MAX_MS)),
+      async release () {
+        await session.abortTransaction()
+        await session.endSession()
+      }
+    }
+  }
+}
+
 describe('a short address', () => {
   test('is made once for a page and once for a revision, and leads there', async (t) => {
     const app = await wiki.build(t)
@@ -224,7 +256,10 @@ describe('a short address', () => {
 
   test('is one when two wikis make it at once, and leads to the new name after a renaming meanwhile', async (t) => {
     const uri = wiki.freshUri()
-    const wikis = [await wiki.build(t, { MONGODB_URI: uri }), await wiki.build(t, { MONGODB_URI: uri })]
+    const names = ['renames', 'makes']
+    const wikis = []
+    for (const name of names) wikis.push(await wiki.build(t, { MONGODB_URI: `${uri}&appName=${name}` }))
+    const hold = await holdTarget(t, uri)
     for (let round = 0; round < 3; round++) {
       const name = `A${round}`
       await save(wikis[0], name, 'text')
@@ -233,9 +268,11 @@ describe('a short address', () => {
       assert.deepEqual(answers.map(({ statusCode }) => statusCode).sort(), [200, 200, 200, 201])
 
       await save(wikis[0], `${name}/x`, 'text')
-      const [made] = await Promise.all([
-        make(wikis[1], { page: `${name}/x` }), rename(wikis[0], `${name}/x`, `${name}/y`)
-      ])
+      const held = await hold(`${name}/x`)
+      const both = Promise.all([make(wikis[1], { page: `${name}/x` }), rename(wikis[0], `${name}/x`, `${name}/y`)])
+      await held.untilInTheWayOf(names)
+      await held.release()
+      const [made] = await both
       assert.equal(made.statusCode, 201)
       await leads(wikis[0], made.json().id, `/wiki/${name}/y`)
     }
