@@ -52,7 +52,8 @@ const SCHEMAS = {
     tags,
     security: SECURITY,
     summary: 'Choose a short address',
-    description: 'As above, with an id of your own. An address never changes where it leads.',
+    description: 'The id is your own. The address leads to the page or the revision for ever, also when the page gets ' +
+      'another name. An id that leads elsewhere already is refused.',
     params: ID,
     body: BODY,
     response: {

@@ -4,13 +4,14 @@ import { createPurgeQueue } from './purge-queue.js'
 /** @import {PurgeQueue} from './purge-queue.js' */
 
 /**
- * The caches of one queue among several. `others`: whose entries this queue leaves alone; null: it takes its own only.
+ * `api`: the caches that a queue purges. `others`: the APIs of the other queues; this one takes the entries of every
+ * API but theirs. null: it takes those of `api` alone.
  * @typedef {{api: string, others: string[] | null}} Target
  */
 
 /**
- * Several caches that are purged apart: each edit has an entry for each, so those that respond do not wait for one that
- * does not. The first queue also takes entries for caches that the settings no longer name.
+ * One queue for each purge API: an edit adds an entry to each, so a cache that does not respond delays no other. The
+ * first queue also takes the entries of APIs that the settings no longer name.
  * @param {Omit<Parameters<typeof createPurgeQueue>[0], 'purge' | 'target'> & {purges: Record<string, Purge>}} parts
  *   purges: by API
  * @returns {PurgeQueue}

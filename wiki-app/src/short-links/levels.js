@@ -3,7 +3,7 @@ import { createReadCache } from '../shared/read-cache.js'
 /** @import {SharedRedis} from '../shared/connection.js' */
 /** @import {Level, Target} from './store.js' */
 
-/** How long a copy lives that no renaming could forget. */
+/** A renaming deletes the copies it moves. If Redis is away then, an old copy ends after this time. */
 const LIFETIME_S = 3_600
 
 /** Where the wiki reads short addresses from. */

@@ -5,7 +5,7 @@ import mongoose from 'mongoose'
 /**
  * @typedef {object} ShortLink
  * @property {string | ObjectId} _id
- * @property {string} [id]  where `_id` is not the one to read by
+ * @property {string} [id]  in the forms that read by this field
  * @property {string} page  the page's name now: a renaming changes it
  * @property {number | null} revision  null: the page as it is at any time
  * @property {string | null} chosen  the id again, if it is a chosen one; null: random, one for each target
@@ -52,13 +52,13 @@ export function defineShortLinks (connection, index) {
     { collection, id: false, versionKey: false, strict: 'throw', strictQuery: 'throw' }
   )
   if (indexed !== null) schema.index(indexed, options)
-  // One random link for each target, from whichever process; and the links that a renaming changes.
+  // Keeps one random link for each target, also between processes, and finds the links that a renaming changes.
   schema.index({ page: 1, revision: 1, chosen: 1 }, { unique: true })
   const Links = /** @type {import('mongoose').Model<ShortLink>} */ (
     /** @type {unknown} */ (connection.model('ShortLink', schema)))
 
   /**
-   * Links of another form would all be missing: better a wiki that says so.
+   * A wiki that reads another collection would answer each stored link with 404, so it does not start to serve.
    * @param {Db} db @throws {Error}
    */
   async function refuseOtherForms (db) {
