@@ -257,6 +257,7 @@ describe('a short address', () => {
   test('is one when two wikis make it at once, and leads to the new name after a renaming meanwhile', async (t) => {
     const uri = wiki.freshUri()
     const names = ['renames', 'makes']
+    /** @type {App[]} */
     const wikis = []
     for (const name of names) wikis.push(await wiki.build(t, { MONGODB_URI: `${uri}&appName=${name}` }))
     const hold = await holdTarget(t, uri)
