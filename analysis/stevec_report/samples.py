@@ -76,7 +76,7 @@ class Samples:
         return Path(self.scratch.name) / f"{kind}-{number:04d}.parquet"
 
     def freshness(self, number: int, with_background: bool = False) -> Freshness:
-        """The `Freshness` of a trial; its seconds and versions behind take 8 bytes per stale read."""
+        """The `Freshness` of a trial of one machine; its seconds and versions behind take 8 bytes per stale read."""
         kinds = ("samples", "background") if with_background else ("samples",)
         return measure_files([self.path(number, kind) for kind in kinds])
 
@@ -129,7 +129,13 @@ def _load_trial(samples: Samples, trial: Trial, record: TrialRecord, folder: Pat
     try:
         files = [samples.path(trial.number, kind) for kind in kinds]
         background = files[1] if len(files) > 1 else None
-        stats = condense(samples.database, files[0], background, never_sent=record.never_sent)
+        stats = condense(
+            samples.database,
+            files[0],
+            background,
+            never_sent=record.never_sent,
+            clock_skew_bound_ms=record.clock_skew_bound_ms,
+        )
     except FreshnessError as error:
         trial.problems.append(str(error))
         return rows

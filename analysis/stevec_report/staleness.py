@@ -89,6 +89,7 @@ def ratio_of(analysis: Analysis, trials: Sequence[MeasuredOutcome]) -> Interval 
 def tables(analysis: Analysis) -> list[Table]:
     """The table of a run in a list, one row a cell that has edits; [] if none has."""
     rows, cells = [], []
+    skew_ms = max((outcome.record.clock_skew_bound_ms for outcome in analysis.valid), default=0.0)
     for cell, members in all_outcomes.cells(analysis.valid).items():
         found = of_trials(members)
         ratio = ratio_of(analysis, members)
@@ -123,7 +124,7 @@ def tables(analysis: Analysis) -> list[Table]:
         "A read is stale if it returned a revision older than the newest one acknowledged before it was sent; its age "
         "counts from the first acknowledgement that made it old. Percentiles are the median over the trials, of stale "
         "reads alone; the 95 % interval counts edits, as the reads after one edit are stale together. Uncertain: taken "
-        f"for fresh, as the edit came within {TOLERANCE_MS:g} ms."
+        f"for fresh, as the edit came within {'' if skew_ms == 0 else 'up to '}{TOLERANCE_MS + skew_ms:.3g} ms."
     )
     return [Table("staleness", "How old stale reads are.", note + _few_trials(cells), columns, rows)]
 

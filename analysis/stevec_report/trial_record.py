@@ -88,6 +88,7 @@ class TrialRecord:
     `compact` is None unless the trial is in its compact form.
     `refreshes` are the requests that the edge sent on its own; `purges` is None under a policy without purges.
     `wiki_totals` is None if not recorded, and where no wiki has totals.
+    `clock_skew_bound_ms`: two samples of different machines can be the wrong way round by so much; 0 for one machine.
     """
 
     repetition: int
@@ -126,6 +127,7 @@ class TrialRecord:
     saturation: Saturation | None = None
     compact: Compact | None = None
     wiki_totals: WikiTotals | None = None
+    clock_skew_bound_ms: float = 0.0
 
     @property
     def limit(self) -> str | None:
@@ -210,7 +212,15 @@ def read_record(value: dict[str, Any], number: int, doors: Container[str], plans
         saturation=read_saturation(value.get("saturation")),
         compact=read_compact(value.get("compact")),
         wiki_totals=read_wiki_totals(value.get("wiki_totals")),
+        clock_skew_bound_ms=_read_bound(value),
     )
+
+
+def _read_bound(value: dict[str, Any]) -> float:
+    bound_ms = get_optional_number(value, "clock_skew_bound_ms") or 0.0
+    if bound_ms < 0:
+        raise ValueError("clock_skew_bound_ms is negative")
+    return bound_ms
 
 
 def _read_log_lines(value: Any) -> dict[str, int]:

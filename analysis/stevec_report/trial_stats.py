@@ -11,6 +11,7 @@ from stevec_report.door_times import DoorTime
 from stevec_report.early import EarlyTime
 from stevec_report.failure_kinds import count_failures
 from stevec_report.freshness import ClusterSums, measure_files
+from stevec_report.freshness.trial import TOLERANCE_MS
 from stevec_report.order_statistics import enough, ranks
 from stevec_report.sample_table import CACHE_SERVED, DONE_AT
 from stevec_report.tolerance import TOLERATED_MS
@@ -136,11 +137,15 @@ class TrialStats:
 
 
 def condense(
-    database: duckdb.DuckDBPyConnection, file: Path, background: Path | None = None, never_sent: int = 0
+    database: duckdb.DuckDBPyConnection,
+    file: Path,
+    background: Path | None = None,
+    never_sent: int = 0,
+    clock_skew_bound_ms: float = 0.0,
 ) -> TrialStats:
     """Return the `TrialStats` of one trial, from the Parquet files of its probe and its background.
 
-    `never_sent` are the planned requests that the files lack.
+    `never_sent` are the planned requests that the files lack; `clock_skew_bound_ms` as in `TrialRecord`.
 
     FreshnessError if the freshness of its reads cannot be measured.
     """
@@ -170,7 +175,8 @@ def condense(
     total_ns, waited_ns, service_ns = row.pop("total_ns"), row.pop("waited_ns"), row.pop("service_ns")
     answered = requests - row["failures"]
     files = [file] if background is None else [file, background]
-    freshness = measure_files(files) if 0 < reads < requests else None
+    tolerance_ms = TOLERANCE_MS + clock_skew_bound_ms
+    freshness = measure_files(files, tolerance_ms=tolerance_ms) if 0 < reads < requests else None
     span_us = (row["first_sent_us"], row["last_done_us"])
     return TrialStats(
         **row,

@@ -57,6 +57,8 @@ export function readConfig (env = process.env) {
     imageDirectory: path.resolve(env.STEVEC_IMAGE || path.join(ROOT, 'arm-image/build')),
     /** Of a variable that an experiment names. @param {string} name */
     uriOf: (name) => env[name] || undefined,
+    /** For ssh to the machines of generators, instead of ~/.ssh/config. @type {string | undefined} */
+    sshConfig: env.STEVEC_SSH_CONFIG || undefined,
     cloudflare: {
       token: env.CLOUDFLARE_API_TOKEN,
       tokenFile: env.CLOUDFLARE_API_TOKEN_FILE,

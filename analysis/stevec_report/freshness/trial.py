@@ -1,11 +1,12 @@
 """Measures the freshness of one trial, from the samples of all its processes.
 
-All times come from the clock of one host, so no clocks are compared. But k6 stamps a request when its script
-continues, slightly after the response arrived. A late stamp makes an edit appear to be acknowledged later, which
-hides staleness, and makes a read appear to be sent later, which creates false staleness. Hence a tolerance
-(`TOLERANCE_MS`): an edit counts only if it was acknowledged longer than that before the read was sent. The reads
-that are fresh only because of this are counted as uncertain. A clock that is set during a trial makes the trial
-invalid (`stevec_report/clock.py`).
+All times are of one host's clock. But k6 stamps a request when its script continues, slightly after the
+response arrived. A late stamp makes an edit appear to be acknowledged later, which hides staleness, and makes
+a read appear to be sent later, which creates false staleness. Hence a tolerance (`TOLERANCE_MS`): an edit
+counts only if it was acknowledged longer than that before the read was sent. The reads that are fresh only
+because of this are counted as uncertain. Where generators ran on several machines, the lab has converted
+their times, and the caller adds the bound of that error to the tolerance. A clock that is set during a trial
+makes the trial invalid (`stevec_report/clock.py`).
 """
 
 from collections.abc import Sequence

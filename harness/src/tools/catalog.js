@@ -87,6 +87,16 @@ export const TOOLS = {
     versionStatus: 1,
     optional: true
   },
+  sshd: {
+    variable: 'SSHD_BIN',
+    binary: 'sshd',
+    minimum: '8.4',
+    // An unknown option: older ones have none for the version.
+    versionArgs: ['-?'],
+    versionStatus: 1,
+    optional: true,
+    package: 'openssh-server'
+  },
   varnish: {
     variable: 'VARNISHD_BIN',
     binary: 'varnishd',

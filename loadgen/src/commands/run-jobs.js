@@ -27,6 +27,7 @@ import { UsageError } from '../usage-error.js'
  * @property {import('../profile/profile.js').Profile} [profile]
  * @property {string} [origin]
  * @property {number} [blocks]
+ * @property {import('../remote/targets.js').Target[]} [generators]  machines
  */
 
 /**
@@ -60,7 +61,8 @@ export function startedJob (
     only,
     profile = loadProfile('none', config),
     origin,
-    blocks
+    blocks,
+    generators
   }
 ) {
   if (name === undefined) {
@@ -74,12 +76,15 @@ export function startedJob (
     path.join(config.resultsDirectory, runName(new Date(), run, gitState().commit))
   if (name === 'study') {
     if (vus !== undefined) throw new UsageError('--vus is for one experiment, not for the study')
+    if (generators !== undefined) throw new UsageError('--generators is for one experiment, not for the study')
     const overrides = { repetitions, pause_s: pauseS }
     const definitions = studyNames(only).map((each) => fit(loadDefinition(each, preset, overrides)))
     return studyJob({ ...common, directory: directoryFor('study') }, definitions, { repetitions, blocks })
   }
   refuseBlocks(blocks)
-  const overrides = { repetitions, vus, only: cellsOption(only), pause_s: pauseS }
+  const overrides = {
+    repetitions, vus, only: cellsOption(only), pause_s: pauseS, generators: generators?.length
+  }
   const definition = leaveOutMissing(fit(loadDefinition(name, preset, overrides)))
   return experimentJob({ ...common, directory: directoryFor(definition.name) }, definition)
 }
@@ -157,6 +162,7 @@ export function resumedJob (config, name, requested) {
     { preset: requested.preset, seed: requested.seed, profile: requested.profile, target: requested.target }
   )
   const origin = sameOrigin(manifest, requested.origin)
+  refuseOtherGenerators(manifest, requested.generators)
   // A run of an older version may have a profile of another form.
   requireForm(profile.asked, `the profile in ${path.join(directory, 'manifest.json')}`)
   const common = {
@@ -193,7 +199,8 @@ export function resumedJob (config, name, requested) {
       repetitions: requested.repetitions ?? before.repetitions,
       vus: requested.vus ?? before.settings.vus,
       only: cellsOption(requested.only) ?? levelsOf(before.factors),
-      pause_s: pauseS
+      pause_s: pauseS,
+      generators: requested.generators?.length
     })
     : before
   return experimentJob(common, fit(definition))
@@ -226,6 +233,19 @@ function sameOrigin (manifest, requested) {
     throw new UsageError('the origin of this run was a machine of your own; repeat its address with --origin ssh://…')
   }
   return requested ?? kind
+}
+
+/**
+ * @param {Record<string, any>} manifest  of the resumed run; it names hosts only, as the rest is the user's own
+ * @param {RequestedOptions['generators']} requested
+ * @throws {UsageError} when they are other machines
+ */
+function refuseOtherGenerators ({ remote_generators: before = [] }, requested = []) {
+  const hosts = before.map((/** @type {{host: string}} */ { host }) => host).join(', ')
+  if (hosts === requested.map(({ host }) => host).join(', ')) return
+  throw new UsageError(hosts === ''
+    ? 'the generators of this run were on this machine: leave --generators out, or start a new run'
+    : `the generators of this run were on ${hosts}; repeat their addresses with --generators ssh://…`)
 }
 
 /**

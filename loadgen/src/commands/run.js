@@ -16,6 +16,8 @@ import { writeReport } from '../lab/report.js'
 import { openSite } from '../lab/site.js'
 import { trialsLeft } from '../lab/trials-left.js'
 import { openFilesWarning } from '../stack/open-files.js'
+import { openRemoteGenerators } from '../remote/remote-generators.js'
+import { parseTargets } from '../remote/targets.js'
 import { originOption, refuseTwiceLimited } from '../stack/origin/origin.js'
 import { lockMachine } from '@stevec/harness/machine-lock'
 import { freePorts } from '@stevec/harness/ports'
@@ -52,6 +54,8 @@ ${nameLines(experimentNames())}
   --profile NAME       limits and links of origin and client: none (default), banana-pi, or a file
   --origin WHERE       where the wiki and its nginx run: local (default, this machine), board (the
                        emulated one), or ssh://[user@]host[:port], a board of your own
+  --generators LIST    machines that send the load of the probe, one k6 on each, all of one plan:
+                       ssh://[user@]host[:port],… (docs/methodology.md, "Generators elsewhere")
   --blocks N           of the study with --preset sample: ends after N more blocks, each of which
                        has one repetition of every experiment; --resume goes on
   --resume [RUN]       continues an unfinished run or study (default the newest)
@@ -82,6 +86,7 @@ Examples:
   stevec run study --preset sample --profile banana-pi --blocks 3
   stevec run read-hot --origin board
   stevec run my-experiment.json --seed 7 --watch
+  stevec run read-hot --generators ssh://load-1,ssh://k6@load-2:2222
   stevec run read-hot --target cloudflare --zone example.com
   stevec run --resume`,
   options: {
@@ -92,6 +97,7 @@ Examples:
     only: { type: 'string' },
     profile: { type: 'string' },
     origin: { type: 'string' },
+    generators: { type: 'string' },
     blocks: { type: 'string' },
     resume: { type: 'boolean' },
     'accept-changes': { type: 'boolean' },
@@ -116,7 +122,11 @@ Examples:
       only: values.only === undefined ? undefined : splitOnly(String(values.only)),
       profile: values.profile === undefined ? undefined : loadProfile(values.profile, config),
       origin: values.origin,
+      generators: values.generators === undefined ? undefined : parseTargets(values.generators),
       blocks: integerOption(values.blocks, '--blocks', { least: 1, most: 1000 })
+    }
+    if (values.watch && requested.generators !== undefined) {
+      throw new UsageError('--watch shows a k6 on this machine: leave out --watch or --generators')
     }
     const jobOf = values.resume ? resumedJob : startedJob
     const newJob = () => jobOf(config, positionals[0], requested)
@@ -136,7 +146,8 @@ Examples:
     const release = await lockMachine({ command: commandLine, wait: values.wait === true, onWait, signal })
     try {
       // Made after the wait: it has the time of the start, and a run to resume may have ended meanwhile.
-      return await measure(newJob(), { config, values, maxRequests, commandLine, setUp, signal, progress })
+      const { generators: targets } = requested
+      return await measure(newJob(), { config, values, maxRequests, commandLine, setUp, targets, signal, progress })
     } finally {
       await release()
     }
@@ -146,6 +157,7 @@ Examples:
 /**
  * @typedef {Pick<import('../cli.js').Invocation, 'values' | 'commandLine' | 'setUp'> & {
  *   config: ReturnType<typeof configWith>, maxRequests: number, signal: AbortSignal,
+ *   targets?: import('../remote/targets.js').Target[],
  *   progress: import('../lab/progress.js').Progress}} RunContext
  */
 
@@ -162,8 +174,8 @@ async function measure (job, context) {
   refuseUnknownDatabases(definitions, config)
   for (const sentence of undecidable(definitions, { inStudy: definitions.length > 1 })) progress.note(sentence)
   const outcome = job.target === null
-    ? await withLabFolder(config.stateDirectory, () => runOnSite(job, context))
-    : await runOnSite(job, context)
+    ? await withLabFolder(config.stateDirectory, () => runOnMachines(job, context))
+    : await runOnMachines(job, context)
   const directory = path.relative(process.cwd(), job.directory)
   if (job.target !== null) {
     progress.note('Cloudflare\'s own counts arrive some minutes later; then run: ' +
@@ -175,11 +187,31 @@ async function measure (job, context) {
 }
 
 /**
- * Opens the site of a job, runs the job and closes the site.
+ * Opens the machines of the generators, runs the job and closes them.
  * @param {Job} job
  * @param {RunContext} context
  */
-async function runOnSite (job, { config, values, maxRequests, commandLine, setUp, signal, progress }) {
+async function runOnMachines (job, context) {
+  const { config, setUp, targets, signal, progress } = context
+  if (targets === undefined) return runOnSite(job, context, null)
+  // k6 is copied from here.
+  await setUp?.all
+  const { sshConfig: configFile } = config
+  const remote = await openRemoteGenerators(targets, { configFile, signal, onProgress: progress.note })
+  try {
+    return await runOnSite(job, context, remote)
+  } finally {
+    await remote.close()
+  }
+}
+
+/**
+ * Opens the site of a job, runs the job and closes the site.
+ * @param {Job} job
+ * @param {RunContext} context
+ * @param {import('../remote/remote-generators.js').RemoteGenerators | null} remote
+ */
+async function runOnSite (job, { config, values, maxRequests, commandLine, setUp, signal, progress }, remote) {
   const watchPort = values.watch ? (await freePorts(1, Object.values(config.ports)))[0] : undefined
   if (watchPort !== undefined) progress.watching(watchPort)
   const openOrigin = originOption(job.origin)
@@ -191,7 +223,9 @@ async function runOnSite (job, { config, values, maxRequests, commandLine, setUp
   try {
     if (setUp !== undefined && setUp.left().length > 0) await startDuring(setUp, { job, site, progress })
     const acceptChanges = values['accept-changes'] === true
-    return await job.run({ ...job, command: commandLine, site, signal, progress, watchPort, acceptChanges })
+    // The names of users on other machines are nobody's business.
+    const command = commandLine.replace(/ssh:\/\/[^@\s,]*@/g, 'ssh://')
+    return await job.run({ ...job, command, site, remote, signal, progress, watchPort, acceptChanges })
   } finally {
     await site.close()
   }

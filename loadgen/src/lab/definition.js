@@ -43,8 +43,9 @@ export const PRESETS = /** @type {const} */ (['quick', 'sample', 'full'])
 
 /**
  * Overrides from the command line; `only` selects levels of a factor. `pause_s` is the profile's, for an experiment of
- * the closed model that states none.
- * @typedef {{repetitions?: number, vus?: number, only?: Record<string, string[]>, pause_s?: number}} Overrides
+ * the closed model that states none. `generators`: as many as machines were named for them.
+ * @typedef {{repetitions?: number, vus?: number, only?: Record<string, string[]>, pause_s?: number,
+ *   generators?: number}} Overrides
  */
 
 /**
@@ -141,7 +142,7 @@ export function cellsOf (definition) {
  * @param {Overrides} overrides
  * @returns {Definition}
  */
-function applyPreset (experiment, file, preset, { repetitions, vus, only = {}, pause_s: pauseS = 0 }) {
+function applyPreset (experiment, file, preset, { repetitions, vus, only = {}, pause_s: pauseS = 0, generators }) {
   const { presets, $schema, ...rest } = experiment
   const common = /** @type {Definition} */ (rest)
   if (presets[preset] === undefined) {
@@ -151,10 +152,17 @@ function applyPreset (experiment, file, preset, { repetitions, vus, only = {}, p
   const factors = keepOnly({ ...common.factors, ...chosen.factors }, only)
   const stated = { ...common.settings, ...chosen.settings }
   const pause = isOpen(stated, factors) ? {} : { pause_s: pauseS }
+  if (generators !== undefined) refuseFactor('generators', factors)
   /** @type {Definition} */
   const definition = {
     ...common,
-    settings: { ...DEFAULT_SETTINGS, ...pause, ...stated, ...(vus === undefined ? {} : { vus }) },
+    settings: {
+      ...DEFAULT_SETTINGS,
+      ...pause,
+      ...stated,
+      ...vus !== undefined && { vus },
+      ...generators !== undefined && { generators }
+    },
     factors,
     repetitions: repetitions ?? chosen.repetitions
   }
@@ -189,6 +197,20 @@ function applyPreset (experiment, file, preset, { repetitions, vus, only = {}, p
  */
 const isOpen = (stated, factors) => stated.model === 'open' ||
   Object.entries(factors).some(([name, factor]) => levelsOf(name, factor).some(({ gives }) => gives.model === 'open'))
+
+/**
+ * @param {keyof Settings} setting
+ * @param {Record<string, Factor>} factors
+ * @throws {DefinitionError} when cells differ in what the command line sets for all of them
+ */
+function refuseFactor (setting, factors) {
+  const found = Object.entries(factors).find(([name, factor]) =>
+    levelsOf(name, factor).some(({ gives }) => gives[setting] !== undefined))
+  if (found !== undefined) {
+    throw new DefinitionError(`--${setting} names the machines of all trials, but the factor ${found[0]} of this ` +
+      `experiment sets ${setting}: leave one of the two out`)
+  }
+}
 
 /**
  * @param {Record<string, Factor>} factors

@@ -75,8 +75,8 @@ export const GARBAGE_COLLECTION = Object.freeze({ GOGC: '400', GOMEMLIMIT: '1GiB
 
 /**
  * Starts the k6 processes of one trial. The CPU time of a child that ends unannounced would be k6's (child-cpu.js), so
- * announce the end of any other child with `disregard`. Exception: the ssh calls that kill and restart a remote origin
- * in a trial with a fault count as k6, for hundredths of a second.
+ * announce the end of any other child with `disregard`. Exceptions: ssh calls to a remote origin in a trial with a
+ * fault, and to generators elsewhere beside a background, count as k6, for hundredths of a second.
  * @param {AbortSignal} signal  stops them
  */
 export function createGenerators (signal) {
@@ -132,7 +132,7 @@ export function createGenerators (signal) {
 /** @typedef {ReturnType<typeof createGenerators>} Generators */
 
 /** @param {Pick<GeneratorOptions, 'name' | 'directory'>} options */
-const filesOf = ({ name, directory }) => {
+export const filesOf = ({ name, directory }) => {
   const base = path.join(directory, name.replace(' ', '-'))
   return { csv: `${base}${RAW_SUFFIX}`, log: `${base}.log` }
 }

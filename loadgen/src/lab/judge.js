@@ -29,6 +29,7 @@ const COLLAPSE_WAIT_MAX_MS = 5_000
  * @property {import('./cold.js').ColdProof} coldProof
  * @property {import('./generator.js').GeneratorFacts} k6
  * @property {import('./probe.js').ProbeGenerator[]} [generators]  the k6 processes of the probe; default: one
+ * @property {number} [clockDriftMs]  of the clock of a generator elsewhere against the lab's, at most
  * @property {Counts | null} samples  null: unreadable
  * @property {null | {k6: import('./generator.js').GeneratorFacts, samples: Counts | null}} background
  * @property {null | {proved: boolean}} overlap
@@ -96,7 +97,7 @@ export function problemsOf (findings) {
  * Checks that the caches were cold, k6 ended well and nobody set the clock.
  * @param {Findings} findings
  */
-function problemsOfConditions ({ coldProof, k6, generators, background, wallS, monotonicS }) {
+function problemsOfConditions ({ coldProof, k6, generators, clockDriftMs = 0, background, wallS, monotonicS }) {
   const { problems, say } = listProblems()
   say(
     !coldProof.cold,
@@ -116,6 +117,10 @@ function problemsOfConditions ({ coldProof, k6, generators, background, wallS, m
   say(
     Math.abs(wallS - monotonicS) > CLOCK_STEP_S,
     () => `the clock was set during the trial: it says ${wallS.toFixed(2)} s have passed, but ${monotonicS.toFixed(2)} s have`
+  )
+  say(
+    clockDriftMs > 1000 * CLOCK_STEP_S,
+    () => `the clock of a generator's machine was set during the trial: it moved by ${clockDriftMs.toFixed(0)} ms`
   )
   return problems
 }

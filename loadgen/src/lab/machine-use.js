@@ -20,9 +20,10 @@ const PROCESS_COLUMNS = /** @type {const} */ (['cpu_cores', 'busiest_thread_core
  * @param {import('./samples.js').Counts | null} options.samples  of the probe
  * @param {import('./settings.js').Settings} options.settings
  * @param {import('./origin-samples.js').Kept | null} options.originSamples
+ * @param {import('../machine/generators.js').RemoteUse[]} options.remoteUse
  * @returns {import('../machine/saturation.js').Saturation | null}
  */
-export function keepMachineUse ({ readings, directory, site, samples, settings, originSamples }) {
+export function keepMachineUse ({ readings, directory, site, samples, settings, originSamples, remoteUse }) {
   const intervals = intervalsOf(readings)
   if (intervals.length === 0) return null
   write(directory, 'machine', ['time_us', 'duration_s', ...MACHINE_COLUMNS], intervals.map(machineRow))
@@ -32,7 +33,8 @@ export function keepMachineUse ({ readings, directory, site, samples, settings, 
     ...spanOf(samples, settings.burst),
     quotaCores: site.quotaCores,
     wikiQuotaCores: wikiQuotaOf(site, settings),
-    remoteOriginShare: isRemote ? originSamples?.cpu_ratio_mean : null
+    remoteOriginShare: isRemote ? originSamples?.cpu_ratio_mean : null,
+    remoteGenerators: remoteUse
   })
 }
 

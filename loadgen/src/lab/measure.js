@@ -15,7 +15,8 @@ import { totalsBetween } from './wiki-totals.js'
  * @param {string} directory
  * @param {() => {wallS: number, monotonicS: number}} elapsed
  */
-export async function measure ({ site, signal, watchPort, threads }, trial, directory, elapsed) {
+export async function measure (context, trial, directory, elapsed) {
+  const { site, signal } = context
   const { settings, plan: { plan } } = trial
   const mark = markOf(trial)
   const { doors, warmUp, pictureMarkdown = null } = await site.prepare(settings, mark)
@@ -25,7 +26,7 @@ export async function measure ({ site, signal, watchPort, threads }, trial, dire
 
   const purgesSince = site.watchPurges(settings)
   const probeSettings = { ...settings, ...urlsOf(door), plan, mark, picture_markdown: pictureMarkdown, until_url: null }
-  const load = await generateLoad({ site, settings, probeSettings, logStarts, directory, signal, watchPort, threads })
+  const load = await generateLoad({ ...context, settings, probeSettings, logStarts, directory })
   signal.throwIfAborted()
   const purges = await purgesSince()
 
@@ -44,6 +45,7 @@ export async function measure ({ site, signal, watchPort, threads }, trial, dire
     coldProof,
     k6: load.k6,
     generators: load.generators,
+    clockDriftMs: load.clockDriftMs,
     samples: samples.probe,
     background: load.background === null ? null : { k6: load.background.k6, samples: samples.background },
     overlap: samples.overlap,
@@ -65,17 +67,11 @@ export async function measure ({ site, signal, watchPort, threads }, trial, dire
     fault: findings.fault,
     k6: load.k6,
     generators: load.generators,
+    clock_skew_bound_ms: load.clockSkewBoundMs,
     background: load.background === null ? null : backgroundFacts(settings.background_vus, load.background.k6, samples),
     overlap: samples.overlap,
     origin_samples: load.originSamples,
-    saturation: keepMachineUse({
-      readings: load.readings,
-      directory,
-      site,
-      samples: samples.probe,
-      originSamples: load.originSamples,
-      settings
-    })
+    saturation: keepMachineUse({ ...load, directory, site, samples: samples.probe, settings })
   }
 }
 

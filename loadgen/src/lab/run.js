@@ -4,6 +4,7 @@ import { hostFacts } from '@stevec/harness/host'
 import { gitState, readManifest, SCHEMA_VERSION, versions, whileRunning } from './manifest.js'
 import { markOf, planRun } from './matrix.js'
 import { isDecidable } from './power.js'
+import { generatorName } from './probe.js'
 import { createRunDirectory } from './results.js'
 import { refuseChanges, refuseDifferences } from './resume.js'
 import { sumOf, totalsOf } from './totals.js'
@@ -23,6 +24,7 @@ const BROKEN_IN_A_ROW_MAX = 3
  * @property {string} command  as typed, for the manifest
  * @property {import('../profile/profile.js').Profile} profile
  * @property {import('./site.js').Site} site  the wiki under test
+ * @property {import('../remote/remote-generators.js').RemoteGenerators | null} [remote]  see TrialContext
  * @property {AbortSignal} signal
  * @property {import('./progress.js').Progress} progress
  * @property {number} [lastRepetition]  the run stops after it, and can go on; default: the last one
@@ -91,14 +93,23 @@ function noteResumption (options, manifest, left) {
  * @param {RunOptions} options
  * @param {string} planHash
  */
-const identityOf = ({ definition, preset, seed, profile, site }, planHash) => ({
+const identityOf = ({ definition, preset, seed, profile, site, remote }, planHash) => ({
   experiment: definition,
   preset,
   seed,
   plan_hash: planHash,
   profile,
+  ...remoteFact(remote),
   ...site.identity
 })
+
+/**
+ * @param {RunOptions['remote']} remote
+ * @returns {{remote_generators?: {name: string, host: string}[]}} not with the users there
+ */
+const remoteFact = (remote) => remote === null || remote === undefined
+  ? {}
+  : { remote_generators: remote.hosts.map((host, index) => ({ name: generatorName(index), host })) }
 
 /**
  * Starts the site and creates the run's folder.
@@ -106,7 +117,9 @@ const identityOf = ({ definition, preset, seed, profile, site }, planHash) => ({
  * @param {ReturnType<typeof planRun>} run
  * @returns {Promise<RunManifest>}
  */
-async function newManifest ({ definition, directory, preset, seed, command, profile, site }, { trials, plans, hash }) {
+async function newManifest (
+  { definition, directory, preset, seed, command, profile, site, remote }, { trials, plans, hash }
+) {
   const host = hostFacts()
   const decidable = isDecidable(definition, { inStudy: false })
   // The folder is created only once the site is up: a run that cannot start leaves none.
@@ -127,6 +140,7 @@ async function newManifest ({ definition, directory, preset, seed, command, prof
     plans: plans.map(({ plan, ...facts }) => ({ ...facts, requests: plan.requests })),
     trials_planned: trials.length,
     profile,
+    ...remoteFact(remote),
     warm_up_requests: 0,
     git: gitState(),
     versions: versions(),
@@ -158,8 +172,11 @@ async function prepareFirst (site, [first]) {
  * @returns {Promise<import('./totals.js').Totals[]>} of each
  * @throws {Error} when three trials in a row could not run at all
  */
-async function runTrials ({ directory, site, signal, progress, watchPort, threads, wallClockMs }, rest, total) {
-  const context = { site, trialsDirectory: path.join(directory, 'trials'), signal, watchPort, threads, wallClockMs }
+async function runTrials (
+  { directory, site, remote, signal, progress, watchPort, threads, wallClockMs }, rest, total
+) {
+  const trialsDirectory = path.join(directory, 'trials')
+  const context = { site, trialsDirectory, remote, signal, watchPort, threads, wallClockMs }
   const totals = []
   let brokenInARow = 0
   progress.trialsBegin(rest.length)

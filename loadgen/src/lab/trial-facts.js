@@ -80,6 +80,7 @@ export function nothingMeasured (logLines) {
       stolen_cpu_share: null
     },
     generators: [],
+    clock_skew_bound_ms: null,
     background: null,
     overlap: null,
     origin_samples: null,

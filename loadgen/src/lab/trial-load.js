@@ -13,6 +13,7 @@ import { combined, startProbe } from './probe.js'
  * @property {import('./generator.js').GeneratorSettings} probeSettings
  * @property {import('./logs.js').PerRole} logStarts
  * @property {string} directory  of the trial
+ * @property {import('../remote/remote-generators.js').RemoteGenerators | null} [remote]  of the probe
  * @property {AbortSignal} signal
  * @property {number} [watchPort]  of k6's dashboard
  * @property {number} [threads]  see GeneratorOptions
@@ -23,10 +24,10 @@ import { combined, startProbe } from './probe.js'
  * @param {LoadOptions} options
  */
 export async function generateLoad (options) {
-  const { site, directory, signal } = options
+  const { site, directory, remote, signal } = options
   const generators = createGenerators(signal)
   const sampling = keepOriginSamples(site, directory)
-  const watch = watchMachine(() => [...site.processes(), ...generators.processes()])
+  const watch = watchMachine(() => [...site.processes(), ...generators.processes(), ...remote?.processes() ?? []])
   /** @type {import('../machine/watch.js').Reading[]} */
   let readings = []
   /** @type {import('./origin-samples.js').Kept | null} */
@@ -45,24 +46,28 @@ export async function generateLoad (options) {
  * @param {import('./generator.js').Generators} generators
  */
 async function runGenerators (
-  { site, settings, probeSettings, logStarts, directory, signal, watchPort, threads }, generators
+  { site, settings, probeSettings, logStarts, directory, remote, signal, watchPort, threads }, generators
 ) {
   const { background_vus: vus, fault: planned } = settings
   const background = vus === 0
     ? null
     : await startBackground({ generators, probe: probeSettings, vus, directory, signal })
-  const probe = await startProbe({ generators, directory, settings: probeSettings, watchPort, threads })
+  const probe = await startProbe({ generators, remote, directory, settings: probeSettings, watchPort, threads })
   const hasResponse = async () => {
     await site.logs.fetch()
     return totalOf(site.logs.ends()) > totalOf(logStarts)
   }
   const fault = planned === null ? null : site.causeFault(planned, { generators, hasResponse })
-  const [each, faultTimes] = await Promise.all([probe.done, fault])
+  const [, faultTimes] = await Promise.all([probe.done, fault]).catch(async (error) => {
+    await probe.stop()
+    throw error
+  })
   const backgroundK6 = background === null ? null : await background.stop()
+  const { each, ...found } = await probe.finish()
   return {
     k6: combined(each),
     generators: each,
-    csvFiles: probe.csvFiles,
+    ...found,
     background: background === null || backgroundK6 === null
       ? null
       : { k6: backgroundK6, csvFile: background.csvFile },

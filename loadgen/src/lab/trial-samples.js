@@ -20,7 +20,7 @@ import { extractSamples } from './samples.js'
  * @param {string} options.directory  of the trial
  */
 export async function readSamples ({ load, settings, plan, mark, withPop, directory }) {
-  const { csvFiles, background, fault } = load
+  const { sources, background, fault } = load
   /** Sentences. @type {string[]} */
   const unreadable = []
   /** @type {<T>(what: string, counts: Promise<T>) => Promise<T | null>} */
@@ -31,7 +31,7 @@ export async function readSamples ({ load, settings, plan, mark, withPop, direct
   /** Requests that failed or got a stale copy although the wiki may have counted them. */
   let cutOff = 0
   const probe = await orSay('k6\'s samples', extractSamples({
-    sources: csvFiles.map((file) => ({ file })),
+    sources,
     target: path.join(directory, 'samples.csv.gz'),
     plan,
     plannedMs: settings.model === 'open' ? arrivalTimesOf(settings, plan) : null,

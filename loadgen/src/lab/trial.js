@@ -10,6 +10,8 @@ import { nothingMeasured } from './trial-facts.js'
  * @typedef {object} TrialContext
  * @property {import('./site.js').Site} site
  * @property {string} trialsDirectory
+ * @property {import('../remote/remote-generators.js').RemoteGenerators | null} [remote]  of the probe; null: on this
+ *   machine
  * @property {AbortSignal} signal
  * @property {number} [watchPort]  of k6's dashboard
  * @property {number} [threads]  see GeneratorOptions

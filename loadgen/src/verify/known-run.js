@@ -28,6 +28,7 @@ import { KnownServer } from './known-server.js'
  * @property {(url: string) => Promise<Between>} [through]  something between k6 and the
  *   server
  * @property {() => number} [wallClockMs]
+ * @property {import('../remote/remote-generators.js').RemoteGenerators} [remote]  instead of k6 on this machine
  */
 
 /**
@@ -38,7 +39,10 @@ import { KnownServer } from './known-server.js'
  * @returns {Promise<string>} the folder of the run
  */
 export async function doKnownRun (
-  { name, settings, factors, repetitions = 1, behaviour, lean = false, threads, processes = [], through, wallClockMs },
+  {
+    name, settings, factors, repetitions = 1, behaviour, lean = false, threads, processes = [], through, wallClockMs,
+    remote
+  },
   { directory, signal }
 ) {
   const ownDirectory = path.join(directory, name)
@@ -85,7 +89,8 @@ export async function doKnownRun (
       signal,
       progress: createProgress(() => {}),
       threads,
-      wallClockMs
+      wallClockMs,
+      remote
     })
   } finally {
     await between?.close()

@@ -1,4 +1,5 @@
 import { sshArguments } from '@stevec/arm-image/board'
+import { sshAddress } from '../../remote/ssh-address.js'
 import { UsageError } from '../../usage-error.js'
 import { createRemoteOrigin, inspectHost } from './remote.js'
 
@@ -14,21 +15,16 @@ const LOOPBACK = ['127.0.0.1', 'localhost', '[::1]']
  */
 export function parseHost (text) {
   const refuse = () => new UsageError(`--origin ${text} is not ssh://[user@]host[:port], with ?http_port=N where nginx does not answer on port ${HTTP_PORT}`)
-  if (!URL.canParse(text)) throw refuse()
-  const { username, password, hostname, port, pathname, searchParams, hash } = new URL(text)
-  const httpPort = Number(searchParams.get('http_port') ?? HTTP_PORT)
-  // ssh would read a leading hyphen as an option.
-  const wrong = password !== '' ||
-    hash !== '' ||
-    !['', '/'].includes(pathname) ||
-    !/^(\[[0-9a-f:]+\]|[A-Za-z0-9][A-Za-z0-9.-]*)$/.test(hostname) ||
-    !/^([A-Za-z0-9_.][A-Za-z0-9_.-]*)?$/.test(username) ||
-    [...searchParams.keys()].some((name) => name !== 'http_port') ||
+  const address = sshAddress(text)
+  if (address === null) throw refuse()
+  const { user, host, port, parameters } = address
+  const httpPort = Number(parameters.get('http_port') ?? HTTP_PORT)
+  const wrong = [...parameters.keys()].some((name) => name !== 'http_port') ||
     !Number.isInteger(httpPort) ||
     httpPort < 1 ||
     httpPort > 65_535
   if (wrong) throw refuse()
-  return { user: username || 'root', host: hostname, sshPort: Number(port) || 22, httpPort }
+  return { user: user ?? 'root', host, sshPort: port ?? 22, httpPort }
 }
 
 /**
