@@ -5,7 +5,7 @@ import path from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
 import { warmUp } from '../src/lab/warm-up.js'
-import { pageMessages } from '../src/lab/warm-up-messages.js'
+import { newPageMessages, pageMessages } from '../src/lab/warm-up-messages.js'
 import { createWarmUpEdits } from '../src/lab/warm-up-pages.js'
 import { createSandbox, json, samplesOf, trialsOf } from './helper.js'
 
@@ -123,6 +123,23 @@ describe('a warm-up', () => {
     const found = await warmUp({ door, messages: pageMessages({ pages: 3 }), rounds, signal })
     assert.deepEqual([found.requests, found.writes, found.write_mean_ms], [40, 0, null])
     assert.ok(asked.every((request) => request.startsWith('GET')))
+  })
+
+  test('for trials that create pages creates some, and reads each after it, as many at once as there are clients', async (t) => {
+    const { door, asked } = await listen(t, ({ method }) => method === 'POST' ? 201 : 200)
+    const rounds = { requests: 40, least: 2, most: 2 }
+    const nextEdit = createWarmUpEdits(1).like(settings)
+    const messages = newPageMessages({ mark: 'w1', clients: 10, nextEdit })
+    const { requests, writes, ...means } = await warmUp({ door, messages, rounds, signal })
+    assert.deepEqual([requests, writes, asked.length], [80, 40, 80])
+    assert.ok(means.read_mean_ms > 0 && Number(means.write_mean_ms) > 0)
+    for (let page = 1; page <= 40; page++) {
+      const path = `/wiki/new-w1-${page}`
+      assert.deepEqual(asked.filter((request) => request.endsWith(` ${path}`)), [`POST ${path}`, `GET ${path}`])
+    }
+    assert.deepEqual(asked.slice(0, 10).map((request) => request.slice(0, 4)), Array(10).fill('POST'), 'ten at once')
+    const atOnce = [1, 15.5, 300].map((clients) => newPageMessages({ mark: 'w2', clients, nextEdit }).atOnce)
+    assert.deepEqual(atOnce, [4, 16, 32])
   })
 
   test('sends a request again that a starved wiki refuses, and fails at any other refusal', async (t) => {

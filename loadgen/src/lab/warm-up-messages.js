@@ -1,4 +1,4 @@
-import { pageName } from '../../scenarios/plan.js'
+import { newPageName, pageName } from '../../scenarios/plan.js'
 import { linkId, linkPath, newLinkedPage, newLinkId, pagesOfLinks } from '../../scenarios/short-links.js'
 import { linkTo } from './links.js'
 
@@ -10,13 +10,23 @@ import { linkTo } from './links.js'
  * @property {string} [method]
  * @property {Record<string, string>} [headers]
  * @property {string} [body]
+ * @property {Message} [next]  that the same client sends after the response
  */
 
 /**
  * @typedef {object} Messages
  * @property {(index: number) => Message} read
  * @property {(() => Message) | null} edit  null: no edits
+ * @property {number} editEvery  of so many messages, not counting those that follow another, one is an edit
+ * @property {number} atOnce  messages
  */
+
+const AT_ONCE = 4
+/** More clients than that compile no more of the wiki's code. */
+const AT_ONCE_MAX = 32
+
+/** A trial's edits run code that reads do not; a tenth of the messages is enough of them. */
+const EDIT_EVERY = 10
 
 /**
  * @param {object} options
@@ -32,8 +42,36 @@ export const pageMessages = ({ pages, nextEdit }) => ({
         const { name, text } = nextEdit()
         const headers = { 'content-type': 'text/markdown' }
         return { path: `/wiki/${name}`, statuses: [200, 201], method: 'POST', headers, body: text }
-      }
+      },
+  editEvery: EDIT_EVERY,
+  atOnce: AT_ONCE
 })
+
+/**
+ * Creates pages of its own and reads each once, as the clients of a trial with `create-get` do, and as many at once:
+ * each of several wikis has to compile for itself what it needs for so many.
+ * @param {object} options
+ * @param {string} options.mark  of this warm-up, as that of a trial
+ * @param {number} options.clients  of the trial, for each wiki
+ * @param {() => {text: string}} options.nextEdit
+ * @returns {Messages}
+ */
+export function newPageMessages ({ mark, clients, nextEdit }) {
+  let made = 0
+  const headers = { 'content-type': 'text/markdown' }
+  return {
+    read: () => { throw new Error('each read follows the creation of its page') },
+    edit () {
+      const path = `/wiki/${newPageName(mark, made++)}`
+      return { path, statuses: [201], method: 'POST', headers, body: nextEdit().text, next: { path, statuses: [200] } }
+    },
+    editEvery: 1,
+    atOnce: Math.max(AT_ONCE, Math.min(AT_ONCE_MAX, Math.ceil(clients)))
+  }
+}
+
+/** @param {import('./warm-up.js').Rounds} rounds @returns {number} new links at most */
+export const newLinksOf = ({ requests, most }) => Math.ceil(requests * most / EDIT_EVERY)
 
 /**
  * Reads the trial's short links, and makes new ones to pages of its own.
@@ -51,6 +89,8 @@ export function linkMessages ({ links, mark, most }) {
       const index = made++
       const page = newLinkedPage(mark, index % pagesOfLinks(most))
       return { path: linkPath('PUT', newLinkId(mark, index)), statuses: [201], ...linkTo(page) }
-    }
+    },
+    editEvery: EDIT_EVERY,
+    atOnce: AT_ONCE
   }
 }

@@ -14,13 +14,6 @@ import { isSteady } from './steady.js'
 export const ROUNDS = Object.freeze({ requests: 250, least: 12, most: 24 })
 /** Where each request costs much (an emulated board, somebody's wiki): too few for the rule to be met often. */
 export const FEW_ROUNDS = Object.freeze({ requests: 60, least: 5, most: 5 })
-/** One request in ten is an edit. */
-const EDIT_EVERY = 10
-
-/** @param {Rounds} rounds @returns {number} edits at most */
-export const editsOf = ({ requests, most }) => Math.ceil(requests * most / EDIT_EVERY)
-
-const CONCURRENCY = 4
 /** The first reads of an emulated board took more than ten seconds on a busy machine. */
 const READ_WITHIN_MS = 60_000
 /** Under its first load, a starved wiki may believe its database silent and respond with 503. */
@@ -51,25 +44,30 @@ const CONNECTING_WITHIN_MS = 60_000
  * @returns {Promise<WarmUp>}
  * @throws {Error} when a page does not exist or an edit is refused
  */
-export async function warmUp ({ door, messages: { read, edit }, rounds = ROUNDS, signal }) {
+export async function warmUp ({ door, messages: { read, edit, editEvery, atOnce }, rounds = ROUNDS, signal }) {
   const send = createSender(door, signal)
   /** @type {number[]} */
   const readMeansMs = []
   /** @type {number[]} */
   const writeMeansMs = []
-  let index = 0
+  let [index, requests, writes] = [0, 0, 0]
 
   async function sendRound () {
     /** @type {number[]} */
     const readsMs = []
     /** @type {number[]} */
     const writesMs = []
-    const end = index + rounds.requests
-    await Promise.all(Array.from({ length: CONCURRENCY }, async () => {
-      while (index < end) {
-        const next = index++
-        if (edit !== null && next % EDIT_EVERY === EDIT_EVERY - 1) writesMs.push(await send(edit()))
-        else readsMs.push(await send(read(next)))
+    const end = requests + rounds.requests
+    await Promise.all(Array.from({ length: atOnce }, async () => {
+      while (requests < end) {
+        const number = index++
+        const isEdit = edit !== null && number % editEvery === editEvery - 1
+        const message = isEdit ? edit() : read(number)
+        requests += message.next === undefined ? 1 : 2
+        writes += isEdit ? 1 : 0
+        const tookMs = await send(message)
+        ;(isEdit ? writesMs : readsMs).push(tookMs)
+        if (message.next !== undefined) readsMs.push(await send(message.next))
       }
     }))
     readMeansMs.push(mean(readsMs))
@@ -80,8 +78,8 @@ export async function warmUp ({ door, messages: { read, edit }, rounds = ROUNDS,
   do await sendRound()
   while (readMeansMs.length < rounds.most && (readMeansMs.length < rounds.least || !steady()))
   return {
-    requests: index,
-    writes: edit === null ? 0 : Math.floor(index / EDIT_EVERY),
+    requests,
+    writes,
     rounds: readMeansMs.length,
     steady: steady(),
     read_mean_ms: readMeansMs[readMeansMs.length - 1],

@@ -1,7 +1,7 @@
 import { writeTargets } from './links.js'
-import { linkMessages, pageMessages } from './warm-up-messages.js'
+import { linkMessages, newLinksOf, newPageMessages, pageMessages } from './warm-up-messages.js'
 import { createWarmUpEdits } from './warm-up-pages.js'
-import { combine, editsOf, FEW_ROUNDS, ROUNDS, warmUp } from './warm-up.js'
+import { combine, FEW_ROUNDS, ROUNDS, warmUp } from './warm-up.js'
 
 /** @typedef {import('./settings.js').Settings} Settings */
 
@@ -16,25 +16,28 @@ export function createWikiWarmer ({ seed, emulated, signal }) {
   const rounds = emulated ? FEW_ROUNDS : ROUNDS
   const edits = createWarmUpEdits(seed)
   let warmUps = 0
+  // No two warm-ups make the same links or pages, even of one database.
+  const nextMark = () => `w${++warmUps}`
   let writtenBytes = 0
 
-  /** @param {Settings} settings */
-  function messagesOfPages (settings) {
+  /** @param {Settings} settings @param {number} wikis */
+  function messagesOfPages (settings, wikis) {
     const next = edits.like(settings)
     const nextEdit = () => {
       const edit = next()
       writtenBytes += edit.text.length
       return edit
     }
-    return pageMessages({ pages: settings.pages, nextEdit })
+    return settings.edit === 'create-get' && settings.edit_ratio > 0
+      ? newPageMessages({ mark: nextMark(), clients: settings.vus / wikis, nextEdit })
+      : pageMessages({ pages: settings.pages, nextEdit })
   }
 
   /** @param {Settings} settings @param {string} wikiUrl */
   async function messagesOfLinks ({ pages: links }, wikiUrl) {
-    // No two warm-ups make the same links, even of one database.
-    const mark = `w${++warmUps}`
-    await writeTargets({ wikiUrl, mark, links: editsOf(rounds), signal })
-    return linkMessages({ links, mark, most: editsOf(rounds) })
+    const [mark, most] = [nextMark(), newLinksOf(rounds)]
+    await writeTargets({ wikiUrl, mark, links: most, signal })
+    return linkMessages({ links, mark, most })
   }
 
   return {
@@ -53,7 +56,7 @@ export function createWikiWarmer ({ seed, emulated, signal }) {
       const done = []
       for (const door of doors) {
         const messages = settings.resource === 'page'
-          ? messagesOfPages(settings)
+          ? messagesOfPages(settings, doors.length)
           : await messagesOfLinks(settings, wikiUrl)
         done.push(await warmUp({ door, messages, rounds, signal }))
       }
