@@ -5,7 +5,7 @@ import path from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
 import { warmUp } from '../src/lab/warm-up.js'
-import { newPageMessages, pageMessages } from '../src/lab/warm-up-messages.js'
+import { atOnceOf, newPageMessages, pageMessages } from '../src/lab/warm-up-messages.js'
 import { createWarmUpEdits } from '../src/lab/warm-up-pages.js'
 import { createSandbox, json, samplesOf, trialsOf } from './helper.js'
 
@@ -125,11 +125,11 @@ describe('a warm-up', () => {
     assert.ok(asked.every((request) => request.startsWith('GET')))
   })
 
-  test('for trials that create pages creates some, and reads each after it, as many at once as there are clients', async (t) => {
+  test('for trials that create pages creates some, and reads each after it', async (t) => {
     const { door, asked } = await listen(t, ({ method }) => method === 'POST' ? 201 : 200)
     const rounds = { requests: 40, least: 2, most: 2 }
     const nextEdit = createWarmUpEdits(1).like(settings)
-    const messages = newPageMessages({ mark: 'w1', clients: 10, nextEdit })
+    const messages = newPageMessages({ mark: 'w1', atOnce: 10, nextEdit })
     const { requests, writes, ...means } = await warmUp({ door, messages, rounds, signal })
     assert.deepEqual([requests, writes, asked.length], [80, 40, 80])
     assert.ok(means.read_mean_ms > 0 && Number(means.write_mean_ms) > 0)
@@ -138,8 +138,12 @@ describe('a warm-up', () => {
       assert.deepEqual(asked.filter((request) => request.endsWith(` ${path}`)), [`POST ${path}`, `GET ${path}`])
     }
     assert.deepEqual(asked.slice(0, 10).map((request) => request.slice(0, 4)), Array(10).fill('POST'), 'ten at once')
-    const atOnce = [1, 15.5, 300].map((clients) => newPageMessages({ mark: 'w2', clients, nextEdit }).atOnce)
-    assert.deepEqual(atOnce, [4, 16, 32])
+  })
+
+  test('of wikis with shares of a core sends as many at once as the trial has clients of each, up to 32', () => {
+    const atOnce = (/** @type {number} */ vus, /** @type {number | null} */ share, wikis = 1) =>
+      atOnceOf({ vus, wiki_cpu_share: share }, wikis)
+    assert.deepEqual([atOnce(300, null), atOnce(1, 0.15), atOnce(31, 0.15, 2), atOnce(300, 0.15, 3)], [4, 4, 16, 32])
   })
 
   test('sends a request again that a starved wiki refuses, and fails at any other refusal', async (t) => {

@@ -25,6 +25,16 @@ const AT_ONCE = 4
 /** More clients than that compile no more of the wiki's code. */
 const AT_ONCE_MAX = 32
 
+/**
+ * Where each wiki has a share of a core, as many as the trial's clients of each: what a wiki compiles for so many, each
+ * of several compiles for itself, and the share makes that long.
+ * @param {Pick<import('./settings.js').Settings, 'vus' | 'wiki_cpu_share'>} settings
+ * @param {number} wikis
+ * @returns {number} messages at once
+ */
+export const atOnceOf = ({ vus, wiki_cpu_share: share }, wikis) =>
+  share === null ? AT_ONCE : Math.max(AT_ONCE, Math.min(AT_ONCE_MAX, Math.ceil(vus / wikis)))
+
 /** A trial's edits run code that reads do not; a tenth of the messages is enough of them. */
 const EDIT_EVERY = 10
 
@@ -32,9 +42,10 @@ const EDIT_EVERY = 10
  * @param {object} options
  * @param {number} options.pages  of trials, to read
  * @param {() => {name: string, text: string}} [options.nextEdit]  default: no edits
+ * @param {number} [options.atOnce]
  * @returns {Messages}
  */
-export const pageMessages = ({ pages, nextEdit }) => ({
+export const pageMessages = ({ pages, nextEdit, atOnce = AT_ONCE }) => ({
   read: (index) => ({ path: `/wiki/${pageName(index % pages)}`, statuses: [200] }),
   edit: nextEdit === undefined
     ? null
@@ -44,19 +55,18 @@ export const pageMessages = ({ pages, nextEdit }) => ({
         return { path: `/wiki/${name}`, statuses: [200, 201], method: 'POST', headers, body: text }
       },
   editEvery: EDIT_EVERY,
-  atOnce: AT_ONCE
+  atOnce
 })
 
 /**
- * Creates pages of its own and reads each once, as the clients of a trial with `create-get` do, and as many at once:
- * each of several wikis has to compile for itself what it needs for so many.
+ * Creates pages of its own and reads each once, as the clients of a trial with `create-get` do.
  * @param {object} options
  * @param {string} options.mark  of this warm-up, as that of a trial
- * @param {number} options.clients  of the trial, for each wiki
+ * @param {number} options.atOnce
  * @param {() => {text: string}} options.nextEdit
  * @returns {Messages}
  */
-export function newPageMessages ({ mark, clients, nextEdit }) {
+export function newPageMessages ({ mark, atOnce, nextEdit }) {
   let made = 0
   const headers = { 'content-type': 'text/markdown' }
   return {
@@ -66,7 +76,7 @@ export function newPageMessages ({ mark, clients, nextEdit }) {
       return { path, statuses: [201], method: 'POST', headers, body: nextEdit().text, next: { path, statuses: [200] } }
     },
     editEvery: 1,
-    atOnce: Math.max(AT_ONCE, Math.min(AT_ONCE_MAX, Math.ceil(clients)))
+    atOnce
   }
 }
 

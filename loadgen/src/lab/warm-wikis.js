@@ -1,5 +1,5 @@
 import { writeTargets } from './links.js'
-import { linkMessages, newLinksOf, newPageMessages, pageMessages } from './warm-up-messages.js'
+import { atOnceOf, linkMessages, newLinksOf, newPageMessages, pageMessages } from './warm-up-messages.js'
 import { createWarmUpEdits } from './warm-up-pages.js'
 import { combine, FEW_ROUNDS, ROUNDS, warmUp } from './warm-up.js'
 
@@ -28,9 +28,10 @@ export function createWikiWarmer ({ seed, emulated, signal }) {
       writtenBytes += edit.text.length
       return edit
     }
+    const atOnce = atOnceOf(settings, wikis)
     return settings.edit === 'create-get' && settings.edit_ratio > 0
-      ? newPageMessages({ mark: nextMark(), clients: settings.vus / wikis, nextEdit })
-      : pageMessages({ pages: settings.pages, nextEdit })
+      ? newPageMessages({ mark: nextMark(), nextEdit, atOnce })
+      : pageMessages({ pages: settings.pages, nextEdit, atOnce })
   }
 
   /** @param {Settings} settings @param {string} wikiUrl */
