@@ -13,6 +13,7 @@ const trialOf = (
   /** @type {import('../src/lab/matrix.js').PlannedTrial} */ (
     planRun(loadDefinition(experiment, 'quick'), 1).trials.find(wanted)
   )
+const NO_PURGES = { told: true, calls: 0, failed: 0, urls: 0, tags: 0, hosts: 0 }
 const k6 = {
   exit_code: 0,
   message: null,
@@ -141,6 +142,22 @@ describe('a trial', () => {
     ])
   })
 
+  test('of new short links is valid without a purge, as none is sent', () => {
+    const { trial, samples, ...rest } = good()
+    const counter = { requests: 100, reads: 99, writes: 1 }
+    const found = {
+      ...rest,
+      samples: { ...samples, reads_sent: 999, writes_sent: 1 },
+      counter,
+      purges: { ...NO_PURGES, confirmed: { edge: 0, 'edge-2': 0 } }
+    }
+    const ofLinks = { ...trial, settings: { ...trial.settings, resource: /** @type {const} */ ('short-link') } }
+    assert.deepEqual(problemsOf({ ...found, trial: ofLinks }), [])
+    assert.deepEqual(problemsOf({ ...found, trial }), [
+      '1 edit, but no purge reached the edge', '1 edit, but no purge reached edge, edge-2'
+    ])
+  })
+
   test('is invalid where a response came by another protocol', () => {
     const { trial, samples, ...rest } = good()
     const http2 = { ...trial, settings: { ...trial.settings, protocol: /** @type {const} */ ('http2') } }
@@ -211,6 +228,14 @@ describe('a trial', () => {
         purges: { told: true, calls: 2, failed: 2, urls: 0, tags: 0, hosts: 0 }
       },
       /1 edit, but no purge reached the edge/
+    ],
+    [
+      'in which no purge reached one of the edges',
+      {
+        counter: { requests: 100, reads: 99, writes: 1 },
+        purges: { ...NO_PURGES, calls: 2, urls: 2, confirmed: { edge: 2, 'edge-2': 0 } }
+      },
+      /1 edit, but no purge reached edge-2/
     ],
     [
       'with a log that is too short',

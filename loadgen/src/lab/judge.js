@@ -169,20 +169,22 @@ function problemsOfLinks ({ failures, statuses }) {
 }
 
 /** @param {Findings} findings */
-function problemsOfWiki ({ counter, purges }) {
+function problemsOfWiki ({ trial, counter, purges }) {
   const { problems, say } = listProblems()
+  // A new short link sends no purge.
+  const purging = counter.writes > 0 && trial.settings.resource === 'page'
   say(
     counter.reads + counter.writes !== counter.requests,
     () => `the counter says ${countOf(counter.requests, 'request')}, but ${countOf(counter.reads, 'read')} and ${countOf(counter.writes, 'write')}`
   )
   say(purges?.told === false, () => 'the wiki had not purged every edit from the edge within a minute after the trial')
   say(
-    purges !== null && counter.writes > 0 && purges.calls === purges.failed,
+    purges !== null && purging && purges.calls === purges.failed,
     () => `${countOf(counter.writes, 'edit')}, but no purge reached the edge`
   )
   const deaf = Object.entries(purges?.confirmed ?? {}).flatMap(([name, calls]) => calls === 0 ? name : [])
   say(
-    counter.writes > 0 && deaf.length > 0,
+    purging && deaf.length > 0,
     () => `${countOf(counter.writes, 'edit')}, but no purge reached ${deaf.join(', ')}`
   )
   return problems
