@@ -15,6 +15,7 @@ import { newPageName, pageName, requestAt } from '../scenarios/plan.js'
 import { loadDefinition } from '../src/lab/definition.js'
 import { planRun } from '../src/lab/matrix.js'
 import { segmentOptions } from '../src/lab/segments.js'
+import { testRun } from '../src/testrun/testrun.js'
 import { createSandbox } from './helper.js'
 
 const run = promisify(execFile)
@@ -81,7 +82,24 @@ test('stevec testrun prints what k6-operator runs: each request of the plan once
 test('stevec testrun refuses what only the lab can do', async (t) => {
   const sandbox = await createSandbox()
   t.after(() => sandbox.remove())
+  const url = 'https://wiki.example.com'
   const file = sandbox.experiment({ factors: { background_vus: [3] } })
-  const { exitCode, stderr } = await sandbox.stevec(['testrun', file, '--url', 'https://wiki.example.com'])
+  const { exitCode, stderr } = await sandbox.stevec(['testrun', file, '--url', url])
   assert.deepEqual([exitCode, /background_vus needs the lab/.test(stderr)], [2, true], stderr)
+
+  const open = { model: 'open', rate_per_s: 10, bound: 'either' }
+  for (const [setting, level, others] of /** @type {[string, unknown, object][]} */ ([
+    ['background_vus', 3, {}],
+    ['fault', { kind: 'origin-down', from_s: 4, for_s: 6 }, open],
+    ['picture', true, {}],
+    ['protocol', 'http2', {}],
+    ['resource', 'short-link', {}]
+  ])) {
+    const settings = { pages: 10, page_size_chars: 500, requests: 50, duration_max_s: 60, ...others, [setting]: level }
+    const definition = loadDefinition(sandbox.experiment({ settings, factors: { vus: [4] } }), 'quick')
+    assert.throws(
+      () => testRun({ definition, seed: 1, repetition: 1, url, image: 'grafana/k6' }),
+      { message: `${setting} needs the lab beside k6: such a trial cannot run as a TestRun` }
+    )
+  }
 })

@@ -16,7 +16,8 @@ const NEEDS_LAB = [
   ['background_vus', ({ background_vus: vus }) => vus > 0],
   ['fault', ({ fault }) => fault !== null],
   ['picture', ({ picture }) => picture],
-  ['protocol', ({ protocol }) => protocol !== 'http']
+  ['protocol', ({ protocol }) => protocol !== 'http'],
+  ['resource', ({ resource }) => resource !== 'page']
 ]
 
 /** @typedef {import('../lab/definition.js').Settings} Settings */
