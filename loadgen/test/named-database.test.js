@@ -7,6 +7,7 @@ import { gunzipSync } from 'node:zlib'
 import { MongoClient } from 'mongodb'
 import { startMongod } from '@stevec/harness/mongod'
 import { EXIT } from '../src/exit-codes.js'
+import { createDatabases } from '../src/lab/database.js'
 import { createSandbox, trialsOf } from './helper.js'
 
 const SECRET = 'known-to-nobody-else'
@@ -50,6 +51,22 @@ test('one level of a factor is a database of the user, which no result describes
   assert.deepEqual(await databasesOf(mongod.uri), [], 'the run drops its database')
   const found = execFileSync('sh', ['-c', 'grep -rlaz "$1" "$2" || true', 'sh', SECRET, directory], { encoding: 'utf8' })
   assert.equal(found + (stdout + stderr).match(SECRET), 'null')
+})
+
+test('a server that refuses to drop its database leaves no database behind on the others', async (t) => {
+  const mongod = await startMongod()
+  t.after(mongod.stop)
+  const refusing = new URL(mongod.uri)
+  refusing.username = refusing.password = 'unknown'
+  const uris = { REFUSING: refusing.href, ANSWERING: mongod.uri }
+  const databases = createDatabases({ uriOf: (name) => uris[/** @type {keyof typeof uris} */ (name)] })
+  await databases.use('$REFUSING')
+  const used = await databases.use('$ANSWERING')
+  const client = new MongoClient(String(used?.uri))
+  await client.db().collection('pages').insertOne({}).finally(() => client.close())
+  assert.equal((await databasesOf(mongod.uri)).length, 1)
+  await assert.rejects(databases.drop(), /Authentication failed/)
+  assert.deepEqual(await databasesOf(mongod.uri), [])
 })
 
 test('a database that the environment does not name is refused before anything starts', async (t) => {

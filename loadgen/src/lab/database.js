@@ -102,6 +102,11 @@ export function createDatabases ({ uriOf, mongodbUri }) {
     /** @returns {import('../machine/reading.js').WatchedProcess[]} its server, if that runs on this machine */
     processes: () => typeof used?.pid === 'number' ? [{ name: 'mongod', pid: used.pid, part: 'database' }] : [],
 
-    async drop () { for (const { database } of opened.values()) await database.drop() }
+    /** Also drops those of other servers where one does not answer. @throws {Error} the first server's */
+    async drop () {
+      const drops = await Promise.allSettled([...opened.values()].map(({ database }) => database.drop()))
+      const failed = drops.find(({ status }) => status === 'rejected')
+      if (failed?.status === 'rejected') throw failed.reason
+    }
   }
 }
