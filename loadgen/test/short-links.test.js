@@ -1,11 +1,18 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { readdirSync } from 'node:fs'
+import { createServer } from 'node:http'
 import path from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import {
   isRightAnswer, linkedPage, linkId, LINKS_OF_EACH, newLinkedPage, newLinkId, pagesOfLinks
 } from '../scenarios/short-links.js'
+import { createLinks } from '../src/lab/links.js'
+import { request } from '@stevec/harness/request'
 import { createSandbox, samplesOf, trialsOf } from './helper.js'
+
+/** At once, as in links.js. */
+const WRITERS = 16
 
 describe('short links', () => {
   test('have ids of their own, which are far apart, and are not too many for a page', () => {
@@ -36,6 +43,31 @@ describe('short links', () => {
     const put = (/** @type {number} */ status) => isRightAnswer({ method: 'PUT', status, location: undefined }, 'x')
     assert.deepEqual([put(201), put(200)], [true, false])
   })
+})
+
+test('no more short links are written after the wiki has refused one', async (t) => {
+  const asked = new Set()
+  /** @type {import('node:http').ServerResponse[]} */
+  const held = []
+  const server = createServer(({ url }, response) => {
+    if (url === '/turn') return response.end()
+    asked.add(url)
+    held.push(response)
+    if (held.length === WRITERS) held[0].writeHead(400).end('no such page')
+    else if (held.length > WRITERS) response.writeHead(201).end()
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => { server.close(); server.closeAllConnections() })
+  const wikiUrl = `http://127.0.0.1:${/** @type {import('node:net').AddressInfo} */ (server.address()).port}`
+  const settings = { resource: /** @type {const} */ ('short-link'), pages: 5000 }
+  await assert.rejects(
+    createLinks().write({ wikiUrl, settings, signal: new AbortController().signal }),
+    /the wiki refused the short link [^ ]+ with 400: no such page/
+  )
+  for (const other of held.slice(1)) other.writeHead(201).end()
+  // Many times as long as a writer takes to send the next one.
+  for (let turn = 0; turn < 100; turn++) await request(`${wikiUrl}/turn`)
+  assert.equal(asked.size, WRITERS)
 })
 
 describe('trials of short links', () => {

@@ -81,15 +81,23 @@ export function createLinks () {
       const missing = inTurns(links).filter((link) => link >= written)
       let next = 0
       let saidAt = performance.now()
-      await Promise.all(Array.from({ length: CONCURRENCY }, async () => {
+      const over = new AbortController()
+      const either = AbortSignal.any([signal, over.signal])
+      const writer = async () => {
         while (next < missing.length) {
           const link = missing[next++]
-          await writeLink(wikiUrl, linkId(link), linkedPage(link), signal)
+          await writeLink(wikiUrl, linkId(link), linkedPage(link), either)
           if (performance.now() - saidAt < PROGRESS_EVERY_MS) continue
           saidAt = performance.now()
           onProgress(next, missing.length, 'short link')
         }
-      }))
+      }
+      try {
+        await Promise.all(Array.from({ length: CONCURRENCY }, writer))
+      } finally {
+        // After a refusal, the other writers end, too.
+        over.abort()
+      }
       written = links
       return missing.length
     },
