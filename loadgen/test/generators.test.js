@@ -140,7 +140,7 @@ describe('several generators', { concurrency: 1 }, () => {
   })
 
   test('divide clients in groups, each of which begins at its time', async () => {
-    const [groupVus, everyS] = [5, 1]
+    const [groupVus, everyS] = [5, 5]
     const groups = { vus: groupVus, every_s: everyS }
     const settings = { requests: 60, vus: 10, groups, edit: /** @type {const} */ ('create-get'), edit_ratio: 1 }
     const found = await trialsWith('groups', settings, [1, 4])
@@ -152,7 +152,7 @@ describe('several generators', { concurrency: 1 }, () => {
       const begin = Math.min(...trial.samples.map(({ sentAtUs }) => sentAtUs))
       for (const { iteration, sentAtUs } of trial.samples) {
         const group = Math.floor(Number(iteration) % 10 / groupVus)
-        assert.ok(sentAtUs - begin >= group * everyS * 1e6 - 300_000, `iteration ${iteration} is of group ${group}`)
+        assert.ok(sentAtUs - begin >= (group - 0.5) * everyS * 1e6, `iteration ${iteration} is of group ${group}`)
       }
     }
   })
@@ -224,15 +224,16 @@ test('CPU time of children that end at one moment adds up, and goes to those tha
     const usedMs = ({ user, system } = process.cpuUsage()) => (user + system) / 1000
     while (usedMs() < ${ms});
     setInterval(() => {}, 1000)`], { stdio: 'ignore' })
-  const children = [spin(150), spin(600)]
+  const children = [spin(300), spin(1200)]
   const pids = children.map(({ pid }) => Number(pid))
   for (const pid of pids) childCpu.watch(pid)
-  await waitUntil(() => cpuSeconds(pids[0]) >= 0.15 && cpuSeconds(pids[1]) >= 0.6, 60_000)
+  // The kernel counts in ticks, so its sum may stay a little below.
+  await waitUntil(() => cpuSeconds(pids[0]) >= 0.25 && cpuSeconds(pids[1]) >= 1.1, 60_000)
   const ends = children.map((child) => once(child, 'exit'))
   for (const child of children) child.kill('SIGKILL')
   // Both have ended, and are waited for, before the first question.
   await Promise.all(ends)
   const [little, much] = pids.map(childCpu.of)
   assert.ok(Math.abs(little + much - (childrenCpuSeconds() - before)) < 0.011, `${little} + ${much}`)
-  assert.ok(little >= 0.1 && little < 0.45 && much >= 0.5, `${little} and ${much}`)
+  assert.ok(little > 0 && little < much / 2, `${little} and ${much}`)
 })
