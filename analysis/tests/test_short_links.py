@@ -4,6 +4,7 @@ import csv
 import gzip
 import io
 import json
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -81,6 +82,19 @@ def trials_of(run, case):
     return [f for f in found if json.loads((f / "trial.json").read_text())["cell"]["case"] == case]
 
 
+@contextmanager
+def edited(files, change):
+    """Changes JSON files, and puts them back: the folder is shared."""
+    before = {file: file.read_bytes() for file in files}
+    try:
+        for file in files:
+            edit_json(file, change)
+        yield
+    finally:
+        for file, content in before.items():
+            file.write_bytes(content)
+
+
 def table(analysis, name):
     return next(block for block in short_links.blocks(analysis) if getattr(block, "name", "") == name)
 
@@ -102,13 +116,10 @@ def test_percentiles_are_apachebenchs_and_stand_beside_the_studys(folder, analys
 
 
 def test_a_load_that_the_study_lacks_has_no_column_of_it(folder, analyse_run):
-    edit = {"vus": 7}
-    for trial in trials_of(folder, "read-5-id") + trials_of(folder, "read-5-btree"):
-        edit_json(trial / "trial.json", lambda value: value["settings"].update(edit))
-    found = table(analyse_run(folder), "percentiles-read-7")
+    trials = trials_of(folder, "read-5-id") + trials_of(folder, "read-5-btree")
+    with edited([trial / "trial.json" for trial in trials], lambda value: value["settings"].update(vus=7)):
+        found = table(analyse_run(folder), "percentiles-read-7")
     assert "study" not in [column.key for column in found.columns]
-    for trial in trials_of(folder, "read-5-id") + trials_of(folder, "read-5-btree"):
-        edit_json(trial / "trial.json", lambda value: value["settings"].update(vus=5))
 
 
 def test_processor_time_is_of_the_seconds_under_load_per_request_done_in_them(folder, analyse_run):
@@ -150,6 +161,20 @@ def test_the_course_has_a_line_for_each_way_(folder, analyse_run):
     # p50 and p90 of two ways.
     assert [len(axes.lines) for axes in figure.axes] == [4, 4]
     assert all(len(line.get_xdata()) == course.BINS for axes in figure.axes for line in axes.lines)
+
+
+def test_the_course_is_of_trials_that_nothing_limited_or_of_all_without_such(folder, analyse_run, monkeypatch):
+    drawn = {}
+    monkeypatch.setattr(course, "blocks", lambda _, groups: drawn.update(groups) or [])
+    limit = lambda value: value["k6"].update(generator_limited=True)  # noqa: E731
+    by_id, by_btree = trials_of(folder, "read-5-id"), trials_of(folder, "read-5-btree")
+    with edited([trial / "trial.json" for trial in [by_id[0], *by_btree]], limit):
+        short_links.blocks(analyse_run(folder))
+    numbers = dict(drawn["Reads, 5 at once"])
+    assert numbers == {
+        "id": [int(trial.name) for trial in by_id[1:]],
+        "btree": [int(trial.name) for trial in by_btree],
+    }
 
 
 def test_trials_of_few_requests_have_no_course(run_folder, analyse_run):

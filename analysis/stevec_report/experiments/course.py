@@ -15,7 +15,7 @@ Group = tuple[str, Sequence[tuple[str, Sequence[int]]]]  # title of a panel, [(l
 
 
 def blocks(analysis: Analysis, groups: Sequence[Group]) -> list[Block]:
-    """The figure, of the groups that have a line; nothing without any."""
+    """The figure, of the groups that have a line; nothing without any. `groups` has the trials to show."""
     answered = {o.number: o.stats.answered for o in analysis.valid}
     able = [
         (title, [(label, own) for label, numbers in lines if (own := _able(numbers, answered))])
@@ -29,7 +29,8 @@ def blocks(analysis: Analysis, groups: Sequence[Group]) -> list[Block]:
             "course",
             "Response times over the course of a trial",
             f"Median and p90 of each {100 // BINS} % of a trial's answered requests, in the order of their sending; "
-            "geometric means over the trials of a cell. The times of a system in a steady state do not rise or fall.",
+            "geometric means over the trials of a cell that nothing limited, or over all if there are no others. The "
+            "times of a system in a steady state do not rise or fall.",
             lambda: course.draw(
                 [{"title": title, "lines": [_line(analysis, *line) for line in lines]} for title, lines in able]
             ),

@@ -27,6 +27,7 @@ STUDY = "3-short-links"
 # The study's column of a level; it states no others.
 STUDY_COLUMNS = {50: "median_ms", **{level: f"p{level}_ms" for level in LEVELS[1:]}}
 STUDY_TESTS = {("read", 5): "GET c=5", ("read", 100): "GET c=100", ("write", 10): "PUT c=10"}
+WAY_COLUMNS = (Column("load", "load", "text", left=True), Column("way", "found by", "text", left=True))
 
 
 def blocks(analysis: Analysis) -> list[Block]:
@@ -41,7 +42,7 @@ def blocks(analysis: Analysis) -> list[Block]:
         *course.blocks(
             analysis,
             [
-                (title_of(load), [(way.label, [o.number for o in way.trials]) for way in ways])
+                (title_of(load), [(way.label, [o.number for o in limits.believed(way.trials)]) for way in ways])
                 for load, ways in loads.items()
             ],
         ),
@@ -137,8 +138,7 @@ def _cost_table(loads: Mapping[Load, Sequence[Way]], depending: Dependence) -> T
         "redis with its replica and sentinels; a dash: none ran, or the load was too short. Geometric means over "
         "trials with their 95 % interval. Processor time has less of the neighbours' noise in it than response times.",
         [
-            Column("load", "load", "text", left=True),
-            Column("way", "found by", "text", left=True),
+            *WAY_COLUMNS,
             *[Column(f"{kind}_ms", kind, "interval") for kind in SERVERS],
             Column("server_ms", "together", "interval"),
             Column("nginx_ms", "nginx", "interval", on_page=False),
@@ -160,8 +160,7 @@ def _difference_table(differences: Sequence[Difference]) -> list[Block]:
             "mean; p of a t test after Holm's correction over all rows. Within noise: these trials do not tell a "
             "difference, which does not mean that there is none.",
             [
-                Column("load", "load", "text", left=True),
-                Column("way", "found by", "text", left=True),
+                *WAY_COLUMNS,
                 Column("base", "against", "text", left=True),
                 Column("measure", "per request", "text", left=True),
                 Column("ratio", "ratio", "interval"),
