@@ -2,6 +2,7 @@
 
 import json
 import statistics
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -90,6 +91,24 @@ def test_requests_are_counted_by_method_with_those_that_failed(run, analyse_run)
     assert all(row["min_ms"] <= row["median_ms"].centre <= row["max_ms"] for row in rows)
     (failure,) = found["failures-by-method"].rows
     assert (failure["kind"], failure["requests"]) == ("status 5xx", 1)
+
+
+def test_requests_of_a_method_that_were_never_sent_have_a_row(run_folder, analyse_run):
+    analysis = analyse_run(run_folder)
+    plans = analysis.run.plans
+    sent = {key: plan.requests for key, plan in plans.items()}
+    assert not any(plan.writes for plan in plans.values())
+    for key, plan in plans.items():
+        plans[key] = replace(plan, requests=plan.requests + 10, writes=10)
+    rows, failures = (block.rows for block in by_method.blocks(analysis))
+    trials = len(analysis.valid)
+    assert sum(row["planned"] for row in rows if row["method"] == "GET") == sum(
+        sent[o.record.plan] for o in analysis.valid
+    )
+    posts = [row for row in rows if row["method"] == "POST"]
+    assert sum(row["planned"] for row in posts) == sum(row["failed"] for row in posts) == 10 * trials
+    assert all(row["median_ms"] is None and row["succeeded"] == 0 for row in posts)
+    assert {(row["method"], row["kind"], row["share"]) for row in failures} == {("POST", "never sent", 1.0)}
 
 
 def test_an_edit_that_is_read_back_plans_two_requests(run, analyse_run):

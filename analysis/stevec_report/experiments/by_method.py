@@ -54,7 +54,8 @@ def blocks(analysis: Analysis) -> list[Block]:
     for cell, trials in cells(analysis.valid).items():
         found = {o.number: of_trial(analysis, o) for o in trials}
         for method in METHODS:
-            if any(method in own for own in found.values()):
+            # Also where none was sent: each is a failure.
+            if any(planned(analysis, o)[method] for o in trials):
                 rows.append(_row(analysis, cell_text(cell), method, trials, found))
                 failures += _failures(analysis, cell_text(cell), method, trials, found)
     return [_table(rows), _failure_table(failures)]
