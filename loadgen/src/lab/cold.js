@@ -13,14 +13,12 @@ export const PROBE_TEXT = 'Read before each trial to prove that the caches are c
 const RENEWED_WITHIN_MS = 10_000
 
 /**
- * `observed`: '' for no status; three reads at each edge, one after the other. `warm_up`: requests for pages of its own
- * that the emptied caches got before the last read, and how many of them reached the origin; null where nothing is
- * stored.
  * @typedef {object} ColdProof
  * @property {boolean} cold
- * @property {string[]} observed
+ * @property {string[]} observed  of three reads at each edge, one after the other; '' for no status
  * @property {number} origin_requests  of the observed reads
- * @property {import('./warm-cache.js').CacheWarmUp | null} [warm_up]
+ * @property {import('./warm-cache.js').CacheWarmUp | null} [warm_up]  requests for warm-up pages, sent to the emptied
+ *   caches before the last read; null where nothing is stored
  */
 
 /**

@@ -13,7 +13,7 @@ export async function listenForBegin (generators) {
   /** By generator. @type {Map<number, import('node:http').ServerResponse>} */
   const waiting = new Map()
   let isOver = false
-  /** Of each generator's clock before this machine's. @type {number[]} */
+  /** By how much each generator's clock is ahead of this machine's, µs. @type {number[]} */
   const aheadUs = Array.from({ length: generators }, () => 0)
 
   function release () {
@@ -38,7 +38,7 @@ export async function listenForBegin (generators) {
 
     /**
      * @param {number} index  of a generator
-     * @param {number} us  its clock is before this machine's by so much
+     * @param {number} us  by how much its clock is ahead of this machine's
      */
     setAhead (index, us) {
       aheadUs[index] = us

@@ -29,7 +29,14 @@ import { cachingFor, OPEN_TO_TRIALS } from './wiki-settings.js'
  * @param {Settings} settings
  */
 const partsOf = ({ cache, collapsing, edges, protocol, database, wikis, shared, ...settings }) => ({
-  ...{ cache, collapsing, edges, protocol, database, wikis, wikiCpuShare: settings.wiki_cpu_share, shared },
+  cache,
+  collapsing,
+  edges,
+  protocol,
+  database,
+  wikis,
+  wikiCpuShare: settings.wiki_cpu_share,
+  shared,
   // Of a database with several indexes, each write would keep all of them.
   linkIndex: settings.short_link_index
 })

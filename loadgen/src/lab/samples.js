@@ -33,9 +33,10 @@ export const SERVED_BY_CACHE = new Set(['HIT', 'STALE', 'UPDATING'])
 /** @typedef {import('./k6-rows.js').RequestSample} RequestSample */
 
 /**
- * What a k6 wrote: a csv.gz. `aheadUs`: its clock was before this machine's by so much; `planAheadUs`: when it was told
- * when the plan begins.
- * @typedef {{file: string, aheadUs?: number, planAheadUs?: number}} Source
+ * @typedef {object} Source  what a k6 wrote
+ * @property {string} file  csv.gz
+ * @property {number} [aheadUs]  by how much its clock was ahead of this machine's, µs
+ * @property {number} [planAheadUs]  the same when the lab told it the begin of the plan
  */
 
 /**

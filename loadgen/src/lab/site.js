@@ -152,13 +152,13 @@ function createStackSite ({ directory, databaseUri, processes, origin, profile, 
     async proveCold (settings) {
       const running = stack.state()
       const door = running.doors[settings.door]
-      const emptyOther = () => emptyCache(running, directory)
       return purgeAndProveCold({
-        ...{ door, resource: settings.resource },
+        door,
+        resource: settings.resource,
         stores: storesPages(door, settings),
         controls: running.controls,
         wikiUrls: wikiUrls(),
-        emptyOther,
+        emptyOther: () => emptyCache(running, directory),
         warmCache: (edge) => warmCache({ ...edge, resource: settings.resource, lifetimeS: settings.ttl_s, signal })
       })
     },

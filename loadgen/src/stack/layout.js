@@ -58,6 +58,19 @@ const edgePorts = (index, [publicPort, controlPort, port, link], originPort) => 
 const newToken = () => randomBytes(16).toString('hex')
 
 /**
+ * @param {import('../config.js').Ports} ports
+ * @param {InternalPorts} internal
+ * @returns {EdgePorts}
+ */
+const firstEdge = (ports, internal) => ({
+  name: edgeName(0),
+  publicPort: ports.edge,
+  port: internal.edge,
+  originPort: internal.edgeToOrigin,
+  controlPort: internal.edgeControl
+})
+
+/**
  * Plans a stack before any part of it starts.
  * @param {object} options
  * @param {import('../config.js').Ports} options.ports
@@ -84,12 +97,7 @@ export async function planStack (
   const more = free.slice(INTERNAL_PORTS.length)
   const take = (/** @type {number} */ ports) => more.splice(0, ports)
   const internal = links ? linked : withoutLinks(linked, ports, caFile !== undefined)
-  /** @type {EdgePorts} */
-  const first = {
-    ...{ name: edgeName(0), publicPort: ports.edge, port: internal.edge },
-    ...{ originPort: internal.edgeToOrigin, controlPort: internal.edgeControl }
-  }
-  const edges = [first, ...Array.from({ length: edgesCount - 1 }, (_, index) =>
+  const edges = [firstEdge(ports, internal), ...Array.from({ length: edgesCount - 1 }, (_, index) =>
     edgePorts(index + 1, take(PORTS_OF_EDGE), links ? null : internal.edgeToOrigin))]
   // One CDN: a purge has the same token everywhere.
   const token = newToken()
