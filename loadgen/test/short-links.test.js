@@ -7,7 +7,7 @@ import { after, before, describe, test } from 'node:test'
 import {
   isRightAnswer, linkedPage, linkId, LINKS_OF_EACH, newLinkedPage, newLinkId, pagesOfLinks
 } from '../scenarios/short-links.js'
-import { createLinks } from '../src/lab/links.js'
+import { createShortLinks } from '../src/lab/links.js'
 import { request } from '@stevec/harness/request'
 import { createSandbox, samplesOf, trialsOf } from './helper.js'
 
@@ -61,7 +61,7 @@ test('no more short links are written after the wiki has refused one', async (t)
   const wikiUrl = `http://127.0.0.1:${/** @type {import('node:net').AddressInfo} */ (server.address()).port}`
   const settings = { resource: /** @type {const} */ ('short-link'), pages: 5000 }
   await assert.rejects(
-    createLinks().write({ wikiUrl, settings, signal: new AbortController().signal }),
+    createShortLinks().write({ wikiUrl, settings, signal: new AbortController().signal }),
     /the wiki refused the short link [^ ]+ with 400: no such page/
   )
   for (const other of held.slice(1)) other.writeHead(201).end()

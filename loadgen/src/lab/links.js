@@ -28,7 +28,7 @@ export const linkTo = (page) => ({
  * @param {AbortSignal} signal
  * @throws {Error} with the wiki's response, when it refuses
  */
-export async function writeLink (wikiUrl, id, page, signal) {
+export async function writeShortLink (wikiUrl, id, page, signal) {
   for (let refusals = 0; ; refusals++) {
     signal.throwIfAborted()
     const url = `${wikiUrl}${linkPath('PUT', id)}`
@@ -58,7 +58,7 @@ export async function writeTargets ({ wikiUrl, mark, links, signal }) {
 }
 
 /** Writes the short links that trials read, each once while a database lives. */
-export function createLinks () {
+export function createShortLinks () {
   let written = 0
   return {
     /**
@@ -86,7 +86,7 @@ export function createLinks () {
       const writer = async () => {
         while (next < missing.length) {
           const link = missing[next++]
-          await writeLink(wikiUrl, linkId(link), linkedPage(link), either)
+          await writeShortLink(wikiUrl, linkId(link), linkedPage(link), either)
           if (performance.now() - saidAt < PROGRESS_EVERY_MS) continue
           saidAt = performance.now()
           onProgress(next, missing.length, 'short link')

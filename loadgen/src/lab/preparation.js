@@ -1,6 +1,6 @@
 import { request } from '@stevec/harness/request'
 import { PROBE_LINK, PROBE_PAGE, PROBE_TEXT } from './cold.js'
-import { createLinks, writeLink, writeTargets } from './links.js'
+import { createShortLinks, writeShortLink, writeTargets } from './links.js'
 import { createPageSizes } from './page-sizes.js'
 import { WRITE_TIMEOUT_MS, writePages } from './pages.js'
 import { openConnections } from './warm-up.js'
@@ -33,7 +33,7 @@ const FEW_CLIENTS = 16
  */
 export function createPreparation ({ seed, emulated, signal, progress }) {
   const sizes = createPageSizes(seed)
-  const links = createLinks()
+  const links = createShortLinks()
   const warmer = createWikiWarmer({ seed, emulated, signal })
   /** @type {Done} */
   const nothingDone = { warmUps: {}, connections: 0, connectedUntilMs: 0 }
@@ -123,5 +123,5 @@ async function writeProbe (wikiUrl, { resource }, signal) {
   await request(`${wikiUrl}/wiki/${PROBE_PAGE}`, probe)
   if (resource === 'page') return
   const warmUps = Array.from({ length: WARM_UP_PAGES }, (_, page) => warmUpPageName(page))
-  for (const id of [PROBE_LINK, ...warmUps]) await writeLink(wikiUrl, id, PROBE_PAGE, signal)
+  for (const id of [PROBE_LINK, ...warmUps]) await writeShortLink(wikiUrl, id, PROBE_PAGE, signal)
 }
