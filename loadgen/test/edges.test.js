@@ -107,7 +107,7 @@ describe('a stack with two edges', () => {
       assert.equal((await edit(text)).status, 200)
       assert.ok(await waitUntil(async () => await read(0) === `HIT ${text}`, WITHIN_MS))
     }
-    assert.deepEqual(await unconfirmed(), [state.controls['edge-2'].url])
+    assert.deepEqual(await unconfirmed(), [`${state.controls['edge-2'].url}/client/v4`])
 
     const log = path.join(stack.directory, 'edge-2/control.log')
     const before = readFileSync(log, 'utf8').length
