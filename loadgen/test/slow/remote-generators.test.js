@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir, userInfo } from 'node:os'
 import path from 'node:path'
 import { after, before, describe, test } from 'node:test'
@@ -25,7 +25,10 @@ describe('`stevec run --generators`', { skip: sshdMissing(), concurrency: 1 }, (
     directory = mkdtempSync(path.join(tmpdir(), 'stevec-machines-'))
     machines = [await startSshd(path.join(directory, '1')), await startSshd(path.join(directory, '2'))]
     options = ['--seed', '7', '--generators', machines.map(({ url }) => url).join()]
-    environment = { STEVEC_SSH_CONFIG: configOf(path.join(directory, 'ssh_config'), machines) }
+    // A lab that is killed leaves the empty folder of its socket.
+    const TMPDIR = path.join(directory, 'here')
+    mkdirSync(TMPDIR)
+    environment = { TMPDIR, STEVEC_SSH_CONFIG: configOf(path.join(directory, 'ssh_config'), machines) }
   })
   after(async () => {
     for (const machine of machines) await machine.stop()
