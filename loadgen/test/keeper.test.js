@@ -5,12 +5,14 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import test from 'node:test'
 import { freePorts } from '@stevec/harness/ports'
-import { startProcess, stopProcess, waitUntil } from '@stevec/harness/processes'
+import { childPids } from '@stevec/harness/proc'
+import { startProcess, startTicks, stopProcess, waitUntil } from '@stevec/harness/processes'
 import { WIKI_ARGUMENTS } from '@stevec/wiki-app/start'
 import { createBackoff, LIMITS } from '../src/keeper/backoff.js'
 import { keepStack } from '../src/keeper/keep.js'
 import { keeperLines } from '../src/keeper/keeper-lines.js'
 import { saveRecipe } from '../src/keeper/recipes.js'
+import { startKeeper } from '../src/keeper/start-keeper.js'
 import { readStatus } from '../src/keeper/status-file.js'
 import { writeState } from '../src/stack/state.js'
 
@@ -87,3 +89,46 @@ test('a wiki whose port is taken is started again a few times, then given up wit
   await keeping
   assert.deepEqual(readStatus(directory), [], 'a keeper that stops leaves no old state behind')
 })
+
+test('a process that cannot be recorded is stopped again: `stevec down` would not find it', async (t) => {
+  const directory = mkdtempSync(path.join(tmpdir(), 'stevec-keeper-'))
+  t.after(() => rmSync(directory, { recursive: true, force: true }))
+  const sleeper = await startProcess({
+    name: 'wiki', command: 'sleep', args: ['1000'], logFile: path.join(directory, 'wiki.log'), outlive: true
+  })
+  const { name, pid, start_ticks: ticks } = sleeper
+  saveRecipe(directory, sleeper)
+  writeState(directory, /** @type {any} */ ({
+    schema_version: 1, started_at: new Date().toISOString(), processes: [{ name, pid, start_ticks: ticks }]
+  }))
+  await stopProcess(sleeper)
+  const others = childrenAlive()
+  // The record is written under this name first.
+  mkdirSync(path.join(directory, 'stack.json.new'))
+
+  /** @type {string[]} */
+  const lines = []
+  const stopping = new AbortController()
+  const keeping = keepStack({
+    directory,
+    signal: stopping.signal,
+    log: (line) => lines.push(line),
+    limits: { ...LIMITS, minMs: 10, maxMs: 20, restartsMax: 1 }
+  })
+  await waitUntil(() => lines.some((line) => line.includes('is given up')), BACK_MAX_MS)
+  stopping.abort()
+  await keeping
+  assert.equal(lines.filter((line) => /^wiki cannot be started: EISDIR/.test(line)).length, 1, lines.join('\n'))
+  assert.deepEqual(childrenAlive(), others)
+})
+
+test('a keeper that does not begin in time is stopped, and the error says so', async (t) => {
+  const directory = mkdtempSync(path.join(tmpdir(), 'stevec-keeper-'))
+  t.after(() => rmSync(directory, { recursive: true, force: true }))
+  const others = childrenAlive()
+  // Node alone takes longer to start.
+  await assert.rejects(startKeeper(directory, 1), /keeper of the stack did not begin within 0\.001 s; run `stevec up`/)
+  assert.deepEqual(childrenAlive(), others)
+})
+
+const childrenAlive = () => childPids(process.pid).filter((pid) => startTicks(pid) !== null)

@@ -30,9 +30,9 @@ Starts mongod, the wiki and nginx in its three roles (origin, edge, local), and 
 if the profile slows one. Waits until every door answers, then leaves them running. Pages are kept
 in .stevec/ after \`stevec down\`.
 
-On this machine a keeper stays: it starts what dies again (at most 10 times in 10 minutes, after 1
-to 60 s) and says so in .stevec/wiki/keeper.log, \`stevec status\` and /status of the wiki. If the
-keeper itself has died, \`stevec up\` starts another one.
+On this machine a keeper keeps running. It restarts a process that dies (at most 10 times in 10
+minutes, after 1 to 60 s) and reports it in .stevec/wiki/keeper.log, \`stevec status\` and /status of
+the wiki. If the keeper itself has died, \`stevec up\` starts another one.
 
   --origin WHERE       where the wiki and its nginx run (default local):
                          local                     this machine
@@ -136,7 +136,7 @@ function refuseOther (present, { values, profile, policy }) {
 }
 
 /**
- * What runs on another machine is not this one's to start again.
+ * The keeper restarts local processes only.
  * @param {import('../stack/state.js').StackState} state
  */
 const isKept = (state) => (state.origin?.facts.kind ?? 'local') === 'local'

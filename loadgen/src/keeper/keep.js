@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { isAlive, killGroup, killRemains, startProcess, waitUntil } from '@stevec/harness/processes'
+import { isAlive, killGroup, killRemains, startProcess, stopProcess, waitUntil } from '@stevec/harness/processes'
 import { request } from '@stevec/harness/request'
 import { createLinks } from '@stevec/harness/toxiproxy'
 import { engageProfile } from '../stack/engage-profile.js'
@@ -112,6 +112,8 @@ async function watch (directory, service, identity, log) {
 /**
  * @param {string} directory @param {ProcessIdentity} identity  of the process that has ended
  * @returns {Promise<number>} the pid of the new one
+ * @throws {Error} when it does not start, or is stopped again: it could not be recorded, so that `stevec down` would
+ *   not find it, or toxiproxy refused its links
  */
 async function restart (directory, identity) {
   const recipe = readRecipes(directory)[identity.name]
@@ -119,16 +121,31 @@ async function restart (directory, identity) {
   // Workers of a dead nginx still have its port.
   await killRemains(identity)
   const { env, namespace, ...rest } = recipe
-  const { name, pid, start_ticks: startTicks } = await startProcess({
+  const started = await startProcess({
     ...rest, name: identity.name, outlive: true, ...env && { env }, ...namespace && { namespace }
   })
+  try {
+    const state = record(directory, started)
+    if (started.name === 'toxiproxy') await restoreLinks(state)
+  } catch (error) {
+    await stopProcess(started)
+    throw error
+  }
+  return started.pid
+}
+
+/**
+ * @param {string} directory @param {ProcessIdentity} started  in place of the one of its name
+ * @returns {import('../stack/state.js').StackState} as written
+ */
+function record (directory, { name, pid, start_ticks: startTicks }) {
   const state = readState(directory)
   if (state === null) throw new Error('the stack is gone')
   const index = state.processes.findIndex((process) => process.name === name)
+  if (index === -1) throw new Error('the stack has no such process any more')
   state.processes[index] = { name, pid, start_ticks: startTicks }
   writeState(directory, state)
-  if (name === 'toxiproxy') await restoreLinks(state)
-  return pid
+  return state
 }
 
 /** @param {import('../stack/state.js').StackState} state */
