@@ -1,7 +1,8 @@
 import { createRandom } from '@stevec/harness/random'
 import { pauseProcess } from '@stevec/harness/processes'
 
-/** @import {Cluster, Service} from './cluster.js' */
+/** @import {Cluster} from './cluster.js' */
+/** @import {Service} from './service.js' */
 
 /**
  * @typedef {'kill' | 'pause' | 'cut'} Kind  kill -9; SIGSTOP, so that it hangs with open connections; a partition
@@ -27,8 +28,10 @@ const OTHERS = [
 const LASTS_MIN_MS = 1_000
 const LASTS_MORE_MS = 7_000
 const PAUSE_MAX_MS = 1_000
-/** Of the steps have a second fault. */
-const PAIRS = 0.35
+/** Share of steps whose first fault is one of the database. */
+const DATABASE_SHARE = 0.45
+/** Share of steps with a second fault. */
+const PAIR_SHARE = 0.35
 
 /**
  * The same seed, the same faults. Never two of the database at once: two of three nodes must be there to elect.
@@ -41,8 +44,8 @@ export function planFaults ({ count, seed }) {
   /** @type {Step[]} */
   const steps = []
   for (let left = count; left > 0;) {
-    const first = random() < 0.45 ? 0 : 1
-    const both = left > 1 && random() < PAIRS
+    const first = random() < DATABASE_SHARE ? 0 : 1
+    const both = left > 1 && random() < PAIR_SHARE
     const faults = (both ? [first, 1 - first] : [first]).map((deal) => {
       const [target, kind] = deals[deal]()
       // Short ones more often.
@@ -55,7 +58,7 @@ export function planFaults ({ count, seed }) {
 }
 
 /**
- * Each of them as often as the others, in an order by chance.
+ * Deals all items in random order, then begins again.
  * @template T @param {T[]} all @param {() => number} random @returns {() => T}
  */
 function createDeal (all, random) {

@@ -1,8 +1,8 @@
 const API_MAX_MS = 10_000
 
 /**
- * A link of toxiproxy that can be cut: connections stay open, and nothing passes. As what was lost on the way never
- * arrives, joining it closes these connections.
+ * A link of toxiproxy that can be cut: connections stay open, and nothing passes. Dropped bytes are not resent, so
+ * `join` closes the connections.
  * @param {string} api  of toxiproxy
  * @param {string} name  of the link
  */

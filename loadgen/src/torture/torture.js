@@ -18,9 +18,12 @@ const BACK_MAX_MS = 180_000
  * @property {string} target
  * @property {import('./faults.js').Kind} kind
  * @property {string} name  what was hit
+ * @property {boolean} alone  whether no second fault hit another service at once
  * @property {number} lasts_ms  as planned
- * @property {number} accepted_after_ms  from the fault to the first acknowledgement of an edit that was sent after it
- * @property {number} gap_ms  longest time without an acknowledged edit, from the fault until it was healed
+ * @property {number} accepted_after_ms  from the begin of its injection to the first acknowledgement of an edit that
+ *   was sent after the injection's end
+ * @property {number} gap_ms  longest time without an acknowledged edit, from the begin of its injection until it was
+ *   healed
  */
 
 /**
@@ -46,7 +49,9 @@ export async function tortureCluster ({ faults: count, seed, signal, onFault = (
     for (const step of planFaults({ count, seed })) {
       await until('the database is whole', () => cluster.set.isWhole(), 100)
       await delay(step.after_ms)
-      for (const outcome of await Promise.all(step.faults.map((fault) => suffer(cluster, traffic, fault, until)))) {
+      const alone = step.faults.length === 1
+      for (const suffered of await allEnded(step.faults.map((fault) => suffer(cluster, traffic, fault, until)))) {
+        const outcome = { ...suffered, alone }
         outcomes.push(outcome)
         onFault(outcome, outcomes.length)
       }
@@ -76,8 +81,18 @@ export async function tortureCluster ({ faults: count, seed, signal, onFault = (
   async function until (what, condition, intervalMs) {
     const met = await waitUntil(() => signal?.aborted || condition(), BACK_MAX_MS, intervalMs)
     signal?.throwIfAborted()
-    if (!met) throw new Error(`within ${BACK_MAX_MS / 1000} s it was not so that ${what}`)
+    if (!met) throw new Error(`timed out after ${BACK_MAX_MS / 1000} s of waiting until ${what}`)
   }
+}
+
+/**
+ * Waits for all, also when one fails: until the others have healed, they start parts of the cluster.
+ * @template T @param {Promise<T>[]} promises @returns {Promise<T[]>}
+ * @throws {unknown} the first one's reason
+ */
+async function allEnded (promises) {
+  await Promise.allSettled(promises)
+  return Promise.all(promises)
 }
 
 /**
@@ -85,24 +100,25 @@ export async function tortureCluster ({ faults: count, seed, signal, onFault = (
  * @param {ReturnType<typeof createTraffic>} traffic
  * @param {import('./faults.js').Fault} fault
  * @param {(what: string, condition: () => boolean) => Promise<void>} until
- * @returns {Promise<Outcome>}
+ * @returns {Promise<Omit<Outcome, 'alone'>>}
  */
 async function suffer (cluster, traffic, fault, until) {
   const { target, kind, lasts_ms: lastsMs } = fault
   const { name, inject, heal } = await aim(cluster, fault)
   const startedMs = performance.now()
   await inject()
+  const injectedMs = performance.now()
   await delay(startedMs + lastsMs - performance.now())
   await heal()
   const endedMs = performance.now()
   await until(`edits are acknowledged after ${kind} of ${name}`, () =>
-    traffic.acceptedAfterMs(startedMs) !== null && traffic.hasAcknowledgedSince(endedMs))
+    traffic.acceptedAfterMs(startedMs, injectedMs) !== null && traffic.hasAcknowledgedSince(endedMs))
   return {
     target,
     kind,
     name,
     lasts_ms: lastsMs,
-    accepted_after_ms: Math.round(Number(traffic.acceptedAfterMs(startedMs))),
+    accepted_after_ms: Math.round(Number(traffic.acceptedAfterMs(startedMs, injectedMs))),
     gap_ms: Math.round(traffic.gapMs(startedMs, endedMs))
   }
 }

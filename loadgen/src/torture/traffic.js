@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { createClient } from '@stevec/wiki-app/torture/client'
+import { createAcknowledgements } from './acknowledgements.js'
 
 /** @typedef {import('@stevec/wiki-app/torture/client').Client} Client */
 
@@ -15,8 +16,7 @@ const PAGES_URL = /^\/api\/v1\/pages\/([^?]+)/
 export function createTraffic ({ urls, edgeHost }, connections) {
   const [origin, edge] = [createClient(urls.origin, connections), createClient(urls.edge, connections + 1)]
   const headers = { host: edgeHost }
-  /** In the order of the acknowledgements. @type {{sentMs: number, acknowledgedMs: number}[]} */
-  const acknowledged = []
+  const { note, ...acknowledgements } = createAcknowledgements()
   /** Page names, as the API's address has them. @type {Set<string>} */
   const pages = new Set()
   let turn = 0
@@ -31,7 +31,7 @@ export function createTraffic ({ urls, edgeHost }, connections) {
     const answer = turn++ % 2 === 0
       ? await origin.ask(method, path, options)
       : await edge.ask(method, path, { ...options, headers })
-    if (answer.status < 300) acknowledged.push({ sentMs, acknowledgedMs: performance.now() })
+    if (answer.status < 300) note(sentMs, performance.now())
     return answer
   }
 
@@ -51,17 +51,7 @@ export function createTraffic ({ urls, edgeHost }, connections) {
     client: /** @type {Client} */ ({ ask, close () {} }),
     read () { reading = readAtTheEdge() },
 
-    /** @param {number} sinceMs @returns {number | null} until an edit sent later was acknowledged; null: not yet */
-    acceptedAfterMs (sinceMs) {
-      const first = acknowledged.find(({ sentMs }) => sentMs >= sinceMs)
-      return first === undefined ? null : first.acknowledgedMs - sinceMs
-    },
-
-    /** @param {number} sinceMs */
-    hasAcknowledgedSince: (sinceMs) => (acknowledged.at(-1)?.acknowledgedMs ?? 0) >= sinceMs,
-
-    /** @param {number} startedMs @param {number} endedMs @returns {number} longest time without an acknowledgement */
-    gapMs: (startedMs, endedMs) => longestGap(acknowledged, startedMs, endedMs),
+    ...acknowledgements,
 
     /** @returns {Promise<string[]>} pages that the edge shows otherwise than the wiki */
     async staleAtTheEdge () {
@@ -86,16 +76,4 @@ export function createTraffic ({ urls, edgeHost }, connections) {
       edge.close()
     }
   }
-}
-
-/**
- * @param {{acknowledgedMs: number}[]} acknowledged  in their order
- * @param {number} startedMs
- * @param {number} endedMs
- */
-function longestGap (acknowledged, startedMs, endedMs) {
-  const after = acknowledged.map(({ acknowledgedMs }) => acknowledgedMs).filter((moment) => moment >= startedMs)
-  const within = after.filter((moment) => moment < endedMs)
-  const moments = [startedMs, ...after.slice(0, within.length + 1)]
-  return Math.max(...moments.slice(1).map((moment, index) => moment - moments[index]))
 }
