@@ -57,6 +57,9 @@ const edgePorts = (index, [publicPort, controlPort, port, link], originPort) => 
 
 const newToken = () => randomBytes(16).toString('hex')
 
+/** @param {number} port */
+const controlAt = (port, token = newToken()) => ({ url: `http://127.0.0.1:${port}`, token })
+
 /**
  * @param {import('../config.js').Ports} ports
  * @param {InternalPorts} internal
@@ -101,7 +104,6 @@ export async function planStack (
     edgePorts(index + 1, take(PORTS_OF_EDGE), links ? null : internal.edgeToOrigin))]
   // One CDN: a purge has the same token everywhere.
   const token = newToken()
-  const control = (/** @type {number} */ port, token = newToken()) => ({ url: `http://127.0.0.1:${port}`, token })
   /** @type {import('./state.js').StackState} */
   const state = {
     schema_version: 1,
@@ -113,8 +115,8 @@ export async function planStack (
     reserved_ports: free,
     doors: doorsOf(ports, caFile),
     controls: {
-      ...Object.fromEntries(edges.map(({ name, controlPort }) => [name, control(controlPort, token)])),
-      local: control(internal.localControl)
+      ...Object.fromEntries(edges.map(({ name, controlPort }) => [name, controlAt(controlPort, token)])),
+      local: controlAt(internal.localControl)
     },
     config_hashes: {},
     processes: [],
@@ -126,21 +128,30 @@ export async function planStack (
     origin
   }
   if (edgesCount > 1) Object.assign(state.doors, doorsOfEdges(state.doors, edges.map(({ publicPort }) => publicPort)))
-  if (cache === 'edge') return { state, internal, edges }
-  const { clientToCache } = internal
+  if (cache !== 'edge') putCache(state, cache, internal)
+  return { state, internal, edges }
+}
+
+/**
+ * Plans another cache at the door `cached`.
+ * @param {import('./state.js').StackState} state  updated
+ * @param {Exclude<import('./cache.js').CacheName, 'edge'>} name
+ * @param {InternalPorts} internal
+ */
+function putCache (state, name, { cache: port, cacheToOrigin, clientToCache, cacheControl }) {
+  const token = newToken()
   state.cache = {
-    name: cache,
+    name,
     directory: makeCacheDirectory(),
-    port: internal.cache,
-    origin_port: internal.cacheToOrigin,
+    port,
+    origin_port: cacheToOrigin,
     public_port: clientToCache,
-    control_port: internal.cacheControl,
-    control_token: newToken()
+    control_port: cacheControl,
+    control_token: token
   }
   const url = `http://${HOSTS.cached}:${clientToCache}`
-  state.doors.cached = { ...state.doors.cached, url, path: `${cache} (caching) → origin → wiki` }
-  if (cache === 'nginx') state.controls.cache = control(internal.cacheControl, state.cache.control_token)
-  return { state, internal, edges }
+  state.doors.cached = { ...state.doors.cached, url, path: `${name} (caching) → origin → wiki` }
+  if (name === 'nginx') state.controls.cache = controlAt(cacheControl, token)
 }
 
 /**
