@@ -8,17 +8,16 @@ import { createSandbox } from './helper.js'
 
 test('`stevec verify`: the lab measures the known values and detects planted errors', async (t) => {
   const sandbox = await createSandbox()
-  const { exitCode, stdout, stderr } = await sandbox.stevec(['verify', '--short', '--json'])
+  t.after(() => sandbox.remove())
+  // As in continuous integration: a machine may change its speed meanwhile, so times are shown and not judged.
+  const { exitCode, stdout, stderr } = await sandbox.stevec(['verify', '--short', '--json'], { CI: 'true' })
   const { pass, rows } = JSON.parse(stdout)
-  // Timed checks prove nothing when other processes disturb all three attempts: such rows are reported only.
-  /** @type {import('../src/verify/cases/row.js').Row[]} */
-  const disturbed = rows.filter((/** @type {{disturbance?: string}} */ { disturbance }) => disturbance)
-  for (const { check, measured, disturbance } of disturbed) {
-    t.diagnostic(`not judged: ${check} was ${measured}, but ${disturbance}`)
+  for (const { check, known, measured, pass: holds, judged } of rows) {
+    if (judged === false && !holds) t.diagnostic(`${check}: ${known} was measured as ${measured}`)
   }
-  assert.deepEqual(failing(rows).filter((row) => !disturbed.includes(row)), [], stderr)
-  for (const { timed, judged } of rows) assert.equal(judged, timed && readConfig().ci ? false : undefined)
-  assert.equal(exitCode, pass ? 0 : 1)
+  assert.deepEqual(failing(rows), [], stderr)
+  for (const { timed, judged } of rows) assert.equal(judged, timed ? false : undefined)
+  assert.deepEqual([exitCode, pass], [0, true])
   assert.deepEqual(
     new Set(rows.map((/** @type {{check: string}} */ { check }) => check)),
     new Set([
@@ -26,7 +25,6 @@ test('`stevec verify`: the lab measures the known values and detects planted err
       'samples', 'stale reads', 'versions', 'uncertain', 'seconds', 'failures', 'disturbed', 'log'
     ])
   )
-  sandbox.remove()
 })
 
 test('a number outside its bound and an undetected planted error do not pass', () => {
