@@ -66,15 +66,7 @@ test('a wiki whose port is taken is started again a few times, then given up wit
     processes: [{ name: 'wiki', pid: wiki.pid, start_ticks: wiki.start_ticks }]
   }))
 
-  /** @type {string[]} */
-  const lines = []
-  const stopping = new AbortController()
-  const keeping = keepStack({
-    directory,
-    signal: stopping.signal,
-    log: (line) => lines.push(line),
-    limits: { ...LIMITS, minMs: 10, maxMs: 20, restartsMax: 2 }
-  })
+  const { lines, stopping, keeping } = keep(directory, 2)
   const givenUp = await waitUntil(() => readStatus(directory).find(({ state }) => state === 'given-up'), BACK_MAX_MS)
   assert.equal(givenUp?.restarts, 2, lines.join('\n'))
   assert.match(
@@ -106,15 +98,7 @@ test('a process that cannot be recorded is stopped again: `stevec down` would no
   // The record is written under this name first.
   mkdirSync(path.join(directory, 'stack.json.new'))
 
-  /** @type {string[]} */
-  const lines = []
-  const stopping = new AbortController()
-  const keeping = keepStack({
-    directory,
-    signal: stopping.signal,
-    log: (line) => lines.push(line),
-    limits: { ...LIMITS, minMs: 10, maxMs: 20, restartsMax: 1 }
-  })
+  const { lines, stopping, keeping } = keep(directory, 1)
   await waitUntil(() => lines.some((line) => line.includes('is given up')), BACK_MAX_MS)
   stopping.abort()
   await keeping
@@ -132,3 +116,21 @@ test('a keeper that does not begin in time is stopped, and the error says so', a
 })
 
 const childrenAlive = () => childPids(process.pid).filter((pid) => startTicks(pid) !== null)
+
+/**
+ * Keeps a stack with short pauses before restarts.
+ * @param {string} directory  of the stack
+ * @param {number} restartsMax
+ */
+function keep (directory, restartsMax) {
+  /** @type {string[]} */
+  const lines = []
+  const stopping = new AbortController()
+  const keeping = keepStack({
+    directory,
+    signal: stopping.signal,
+    log: (line) => lines.push(line),
+    limits: { ...LIMITS, minMs: 10, maxMs: 20, restartsMax }
+  })
+  return { lines, stopping, keeping }
+}
