@@ -78,6 +78,8 @@ export async function startNode ({
       // Default 5: a secondary whose primary is cut off would wait so long before it copies from the new one, and edits
       // wait for that copy.
       '--setParameter', 'oplogNetworkTimeoutBufferSeconds=1',
+      // Default 1: it would ask the lost primary once more, for three seconds.
+      '--setParameter', 'oplogFetcherSteadyStateMaxFetcherRestarts=0',
       // Waiting for an election before the shutdown would only cost a second.
       '--setParameter', 'shutdownTimeoutMillisForSignaledShutdown=100'
     ],

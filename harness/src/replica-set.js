@@ -14,6 +14,12 @@ const READY_TIMEOUT_MS = 120_000
  */
 const ELECTION_TIMEOUT_MS = 2_000
 const HEARTBEAT_MS = 500
+/**
+ * A new primary waits no longer for later edits of a member that does not answer; by default it waits for all members,
+ * and so for another election timeout when the old primary hangs. The price: edits that no majority has, and nobody was
+ * told of, are rolled back more often.
+ */
+const CATCH_UP_TIMEOUT_MS = 500
 
 /** @typedef {import('./processes.js').ProcessIdentity} ProcessIdentity */
 /** @typedef {Awaited<ReturnType<typeof startNode>>['process']} Node */
@@ -118,7 +124,11 @@ async function initiate (nodes) {
   const config = {
     _id: REPLICA_SET,
     members: nodes.map((host, index) => ({ _id: index, host })),
-    settings: { electionTimeoutMillis: ELECTION_TIMEOUT_MS, heartbeatIntervalMillis: HEARTBEAT_MS }
+    settings: {
+      electionTimeoutMillis: ELECTION_TIMEOUT_MS,
+      heartbeatIntervalMillis: HEARTBEAT_MS,
+      catchUpTimeoutMillis: CATCH_UP_TIMEOUT_MS
+    }
   }
   await withNode(nodes[0], (admin) => admin.command({ replSetInitiate: config }))
     .catch((error) => { if (error.codeName !== 'AlreadyInitialized') throw error })

@@ -10,6 +10,7 @@ const DATABASE = 'stevec'
 /** As the lab's replica sets, harness/src/replica-set.js. */
 const ELECTION_TIMEOUT_MS = 2_000
 const HEARTBEAT_MS = 500
+const CATCH_UP_TIMEOUT_MS = 500
 const WAIT_MAX_MS = 120_000
 const POLL_MS = 250
 const TIMEOUTS = { serverSelectionTimeoutMS: 20_000, socketTimeoutMS: 70_000 }
@@ -56,7 +57,11 @@ async function initiate (admin) {
     replSetInitiate: {
       _id: DATABASE,
       members: [{ _id: 0, host: MEMBERS[0] }],
-      settings: { electionTimeoutMillis: ELECTION_TIMEOUT_MS, heartbeatIntervalMillis: HEARTBEAT_MS }
+      settings: {
+        electionTimeoutMillis: ELECTION_TIMEOUT_MS,
+        heartbeatIntervalMillis: HEARTBEAT_MS,
+        catchUpTimeoutMillis: CATCH_UP_TIMEOUT_MS
+      }
     }
   })
 }
