@@ -1,18 +1,20 @@
 import assert from 'node:assert/strict'
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
 import { MongoClient } from 'mongodb'
+import { ROOT } from '@stevec/harness/config'
 import { mongodUri } from '@stevec/harness/mongod'
 import { killGroup, startProcess, stopProcess, waitUntil } from '@stevec/harness/processes'
 import { request } from '@stevec/harness/request'
 import { entrancesOf } from '../src/stack/doors.js'
 import { readState } from '../src/stack/state.js'
 import { startDoors } from './doors.js'
-import { createSandbox, trialsOf } from './helper.js'
+import { createSandbox, json, samplesOf, trialsOf } from './helper.js'
 
 const WITHIN_MS = 60_000
+const none = json(path.join(ROOT, 'loadgen/profiles/none.json'))
 
 test('clients of two edges meet two caches, whose purges and logs are all there', async (t) => {
   const sandbox = await createSandbox()
@@ -52,6 +54,42 @@ test('clients of two edges meet two caches, whose purges and logs are all there'
     const processes = gunzipSync(readFileSync(path.join(directory, 'trials', name, 'processes.csv.gz'))).toString()
     for (const process of ['nginx edge', 'nginx edge 2']) assert.match(processes, new RegExp(`,${process},edge,`))
   }
+})
+
+test('each edge has links of its own, for all generators and for the background', async (t) => {
+  const sandbox = await createSandbox()
+  t.after(sandbox.remove)
+  const [clientRttMs, originRttMs] = [30, 50]
+  const far = path.join(sandbox.directory, 'far.json')
+  writeFileSync(far, JSON.stringify({
+    ...none, name: 'far', links: { ...none.links, client_edge_rtt_ms: clientRttMs, edge_origin_rtt_ms: originRttMs }
+  }))
+  const file = sandbox.experiment({
+    settings: {
+      ...{ door: 'cached', policy: 'ttl', pages: 8, page_size_chars: 500, edges: 2, generators: 2 },
+      ...{ requests: 200, vus: 4, background_vus: 2, connection_reuse: true }
+    },
+    factors: { protocol: ['http'] }
+  })
+  const { exitCode, stdout, stderr } = await sandbox.stevec(['run', file, '--profile', far, '--json'])
+  assert.equal(exitCode, 0, stdout + stderr)
+  const { directory } = JSON.parse(stdout)
+  const [trial] = trialsOf(directory)
+  assert.ok(trial.valid, trial.invalid_reasons.join())
+  assert.ok(trial.overlap.proved)
+  assert.equal(trial.generators.length, 2)
+  const sent = trial.requests_sent + trial.background.requests_sent
+  assert.deepEqual([trial.log_lines.edge + trial.log_lines['edge-2'], trial.requests_sent], [sent, 200])
+  assert.ok(trial.log_lines.edge > 0 && trial.log_lines['edge-2'] > 0)
+
+  // No response is faster than the links that it crossed.
+  const pops = new Set()
+  for (const { cacheStatus, durationMs, pop } of samplesOf(path.join(directory, 'trials', trial.name))) {
+    pops.add(pop)
+    const least = clientRttMs + (cacheStatus === 'MISS' ? originRttMs : 0)
+    assert.ok(durationMs >= least, `${cacheStatus} of ${pop} in ${durationMs} ms`)
+  }
+  assert.deepEqual([...pops].sort(), ['EDA', 'EDB'])
 })
 
 describe('a stack with two edges', () => {

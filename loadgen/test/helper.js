@@ -40,6 +40,7 @@ export function samplesOf (folder, file = 'samples.csv.gz') {
       status: Number(cell('status')),
       failure: cell('failure'),
       cacheStatus: cell('cache_status'),
+      pop: cell('pop'),
       durationMs: Number(cell('duration_ms')),
       sizeBytes: Number(cell('size_bytes')),
       revision: Number(cell('revision'))
