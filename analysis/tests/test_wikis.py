@@ -148,8 +148,9 @@ def test_each_measure_that_an_expectation_may_name_can_stand_on_the_first_page(r
 
 def test_hosts_has_reads_and_writes_apart(tmp_path, analyse_run):
     operations = {"read": {"edit_ratio": 0}, "write": {"edit_ratio": 1}}
+    wikis = {"1": {"wikis": 1, "vus": 30}, "2": {"wikis": 2, "vus": 60}}
     run = build_run_folder(
-        tmp_path, experiment="hosts", repetitions=2, factors={"operation": operations, "wikis": [1, 2]}, door="source"
+        tmp_path, experiment="hosts", repetitions=2, factors={"operation": operations, "wikis": wikis}, door="source"
     )
     found = blocks_of(analyse_run(run))
     assert [(row["rest"], row["wikis"]) for row in found["hosts"].rows] == [

@@ -15,9 +15,9 @@ const READY_TIMEOUT_MS = 120_000
 const ELECTION_TIMEOUT_MS = 2_000
 const HEARTBEAT_MS = 500
 /**
- * A new primary waits no longer for later edits of a member that does not answer; by default it waits for all members,
- * and so for another election timeout when the old primary hangs. The price: edits that no majority has, and nobody was
- * told of, are rolled back more often.
+ * A new primary fetches later edits of others for no longer; by default it waits until each member has answered or is
+ * taken for dead, which costs another election timeout when the old primary hangs. The price: edits that no majority
+ * has, whose authors were told nothing, are rolled back more often.
  */
 const CATCH_UP_TIMEOUT_MS = 500
 

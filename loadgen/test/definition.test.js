@@ -179,6 +179,12 @@ describe('an experiment', () => {
     assert.equal(leaveOutMissing(always, () => true), always)
   })
 
+  test('takes a number of virtual users for all trials, unless its levels have their own', () => {
+    assert.equal(loadDefinition('read-hot', 'quick', { vus: 8 }).settings.vus, 8)
+    assert.throws(() => loadDefinition('hosts', 'quick', { vus: 8 }),
+      /--vus is for all trials, but the factor wikis of this experiment sets vus: leave --vus out, or change/)
+  })
+
   test('that does not exist is refused with the one that may be meant, or the list of those that exist', () => {
     const all = /; the experiments are: .*read-hot/
     for (const [name, others] of /** @type {[string, RegExp][]} */ ([

@@ -215,7 +215,7 @@ test('addresses that ssh or a shell could misread are refused', () => {
 
 test('machines for an experiment with generators as a factor are refused', () => {
   assert.throws(() => loadDefinition('generators', 'quick', { generators: 2 }),
-    /--generators names the machines of all trials, but the factor \w+ of this experiment sets generators/)
+    /--generators is for all trials, but the factor \w+ of this experiment sets generators/)
   assert.equal(loadDefinition('read-hot', 'quick', { generators: 2 }).settings.generators, 2)
 })
 

@@ -8,9 +8,7 @@ import { MongoClient } from 'mongodb'
 const MEMBERS = ['mongodb-1:27017', 'mongodb-2:27017', 'mongodb-3:27017']
 const DATABASE = 'stevec'
 /** As the lab's replica sets, harness/src/replica-set.js. */
-const ELECTION_TIMEOUT_MS = 2_000
-const HEARTBEAT_MS = 500
-const CATCH_UP_TIMEOUT_MS = 500
+const SETTINGS = { electionTimeoutMillis: 2_000, heartbeatIntervalMillis: 500, catchUpTimeoutMillis: 500 }
 const WAIT_MAX_MS = 120_000
 const POLL_MS = 250
 const TIMEOUTS = { serverSelectionTimeoutMS: 20_000, socketTimeoutMS: 70_000 }
@@ -30,6 +28,7 @@ await withClient('mongodb://127.0.0.1:27017/?directConnection=true', {}, async (
 await withClient(`mongodb://${MEMBERS.join()}/?replicaSet=${DATABASE}`, login, async (admin, client) => {
   await setUser(client.db(DATABASE), 'wiki', secrets.mongodb_wiki_password)
   for (const host of MEMBERS.slice(1)) await addMember(admin, host)
+  await keepSettings(admin)
   await waitFor('two secondaries', async () => {
     const { members } = await admin.command({ replSetGetStatus: 1 })
     return members.filter((/** @type {any} */ { stateStr: state }) => state === 'SECONDARY').length === 2 || null
@@ -54,15 +53,7 @@ async function withClient (uri, options, act) {
 /** With one member there is a primary at once, and it is this one. @param {import('mongodb').Db} admin */
 async function initiate (admin) {
   await admin.command({
-    replSetInitiate: {
-      _id: DATABASE,
-      members: [{ _id: 0, host: MEMBERS[0] }],
-      settings: {
-        electionTimeoutMillis: ELECTION_TIMEOUT_MS,
-        heartbeatIntervalMillis: HEARTBEAT_MS,
-        catchUpTimeoutMillis: CATCH_UP_TIMEOUT_MS
-      }
-    }
+    replSetInitiate: { _id: DATABASE, members: [{ _id: 0, host: MEMBERS[0] }], settings: SETTINGS }
   })
 }
 
@@ -95,9 +86,24 @@ async function addMember (admin, host) {
     const { config } = await admin.command({ replSetGetConfig: 1 })
     if (config.members.some((/** @type {any} */ member) => member.host === host)) return true
     const members = [...config.members, { _id: config.members.length, host }]
-    await admin.command({ replSetReconfig: { ...config, version: config.version + 1, members }, maxTimeMS: 30_000 })
+    await reconfigure(admin, { ...config, members })
     return true
   })
+}
+
+/** A set that an older version made has that version's. @param {import('mongodb').Db} admin */
+async function keepSettings (admin) {
+  await waitFor('its settings', async () => {
+    const { config } = await admin.command({ replSetGetConfig: 1 })
+    const same = Object.entries(SETTINGS).every(([name, value]) => config.settings[name] === value)
+    if (!same) await reconfigure(admin, { ...config, settings: { ...config.settings, ...SETTINGS } })
+    return true
+  })
+}
+
+/** @param {import('mongodb').Db} admin @param {import('mongodb').Document} config */
+async function reconfigure (admin, config) {
+  await admin.command({ replSetReconfig: { ...config, version: config.version + 1 }, maxTimeMS: 30_000 })
 }
 
 /**

@@ -48,7 +48,7 @@ ${nameLines(experimentNames())}
                        trials as results/sample has, in about three hours
   --seed N             the same seed sends the same requests in the same order (default 1)
   --repetitions N      trials of each cell, instead of the preset's
-  --vus N              virtual users, instead of the experiment's
+  --vus N              virtual users of all trials, instead of the experiment's
   --only LIST          some cells of an experiment, as factor=level,… (levels of one factor are
                        alternatives); or some experiments of the study, by name or id
   --profile NAME       limits and links of origin and client: none (default), banana-pi, or a file

@@ -153,6 +153,7 @@ function applyPreset (experiment, file, preset, { repetitions, vus, only = {}, p
   const stated = { ...common.settings, ...chosen.settings }
   const pause = isOpen(stated, factors) ? {} : { pause_s: pauseS }
   if (generators !== undefined) refuseFactor('generators', factors)
+  if (vus !== undefined) refuseFactor('vus', factors)
   /** @type {Definition} */
   const definition = {
     ...common,
@@ -207,8 +208,8 @@ function refuseFactor (setting, factors) {
   const found = Object.entries(factors).find(([name, factor]) =>
     levelsOf(name, factor).some(({ gives }) => gives[setting] !== undefined))
   if (found !== undefined) {
-    throw new DefinitionError(`--${setting} names the machines of all trials, but the factor ${found[0]} of this ` +
-      `experiment sets ${setting}: leave one of the two out`)
+    throw new DefinitionError(`--${setting} is for all trials, but the factor ${found[0]} of this experiment sets ` +
+      `${setting}: leave --${setting} out, or change the experiment's file`)
   }
 }
 
