@@ -45,7 +45,7 @@ torture-cluster: setup ## kill, hold up and cut off the parts of a cluster under
 	@node loadgen/src/torture/main.js $(if $(FAULTS),--faults $(FAULTS)) $(if $(SEED),--seed $(SEED))
 
 torture: setup ## kill -9 of the wiki, of mongod and of both under editing: is any acknowledged edit lost?
-	@node wiki-app/torture/main.js
+	@node wiki-app/torture/main.js $(if $(STRATEGY),--strategy $(STRATEGY)) $(if $(SEED),--seed $(SEED))
 
 test-containers: ## compose.yaml built and run without an engine, as root (minutes)
 	@./stevec setup --with containers

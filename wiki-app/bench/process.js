@@ -57,8 +57,17 @@ function ifAlive (pid) {
 /** @param {number} pid @returns {number[]} the children of all its threads */
 function childrenOf (pid) {
   const threads = readdirSync(`/proc/${pid}/task`)
-  return threads.flatMap((thread) =>
-    readFileSync(`/proc/${pid}/task/${thread}/children`, 'latin1').split(' ').filter(Boolean).map(Number))
+  return threads.flatMap((thread) => childrenOfThread(`/proc/${pid}/task/${thread}`))
+}
+
+/** @param {string} directory @returns {number[]} none when the thread has ended meanwhile */
+function childrenOfThread (directory) {
+  try {
+    return readFileSync(`${directory}/children`, 'latin1').split(' ').filter(Boolean).map(Number)
+  } catch (error) {
+    if (/** @type {NodeJS.ErrnoException} */ (error).code === 'ENOENT') return []
+    throw error
+  }
 }
 
 /**

@@ -8,6 +8,7 @@ import { describeMachine } from './machine.js'
 import { residentMb } from './process.js'
 import { median, ROUNDS_MAX } from './ratio.js'
 import { createServers, UNWATCHED } from './servers.js'
+import { compareSaving, measureSaving } from './saving.js'
 import { openTree } from './tree.js'
 import { compare, measureInTurns } from './turns.js'
 import { fillPages, knownOf, readPages, saves, TEXTS, VIEWS } from './workload.js'
@@ -16,7 +17,7 @@ import { loadWithWrk } from './wrk.js'
 const SECONDS_MAX = 60
 const HELP = `Usage: make bench
        make bench AGAINST=<git ref>
-       node wiki-app/bench/speed.js [--against REF] [--rounds N] [--seconds N]
+       node wiki-app/bench/speed.js [--against REF] [--only saving] [--rounds N] [--seconds N]
 
 The wiki as production has it: metrics and request logs on, all limits in force.
 
@@ -25,7 +26,11 @@ memory, start, and what metrics and request logs cost. With AGAINST: processor t
 ratio to another's, both without metrics and request logs, and what these cost here. Both trees are measured in turns,
 started anew in each round; the other one is a git worktree in a temporary folder, which is removed at the end.
 
+Then saves a second over HTTP: each by itself (sync) and those that wait committed together (group-commit), of 1, 16 and
+100 writers of whole new texts, and small edits of long pages; with AGAINST also the other tree's.
+
   --against REF   a commit, tag or branch
+  --only saving   only the saves over HTTP
   --rounds N      of the comparison in turns, 2 to ${ROUNDS_MAX} (default 8)
   --seconds N     of each of its measurements, 1 to ${SECONDS_MAX} (default 5)
 `
@@ -209,7 +214,7 @@ function printRounds (found) {
   }
 }
 
-/** @param {{against?: string, rounds: number, seconds: number}} options */
+/** @param {{against?: string, only?: 'saving', rounds: number, seconds: number}} options */
 async function main (options) {
   await claimMachine()
   const servers = createServers()
@@ -220,8 +225,12 @@ async function main (options) {
       : await openTree(options.against, `${servers.directory}/tree`, servers.atEnd)
     console.log(describeMachine())
     const mongod = await servers.mongod()
-    const bare = other ? {} : await againstBare(servers, mongod)
-    console.log(JSON.stringify({ ...bare, ...await inTurns(servers, mongod, other, options) }))
+    const { only, rounds } = options
+    const bare = other || only ? {} : await againstBare(servers, mongod)
+    const turns = only ? {} : await inTurns(servers, mongod, other, options)
+    const saving = compareSaving(await measureSaving({ servers, mongod, other, rounds, note }), other?.name)
+    console.log(`\nsaves over HTTP; processor time of a save with what comes after it\n${saving.text}`)
+    console.log(JSON.stringify({ ...bare, ...turns, saving: saving.ratios }))
   } catch (error) {
     note(`bench: ${/** @type {Error} */ (error).message}`)
     process.exitCode = 1
@@ -239,7 +248,10 @@ function refuse (text) {
   process.exitCode = 2
 }
 
-/** @returns {{against?: string, rounds: string, seconds: string, help?: boolean} | undefined} undefined: refused */
+/**
+ * @returns {{against?: string, rounds: string, seconds: string, only?: string, help?: boolean} | undefined} undefined:
+ *   refused
+ */
 function readOptions () {
   try {
     return parseArgs({
@@ -247,6 +259,7 @@ function readOptions () {
         against: { type: 'string' },
         rounds: { type: 'string', default: '8' },
         seconds: { type: 'string', default: '5' },
+        only: { type: 'string' },
         help: { type: 'boolean', short: 'h' }
       }
     }).values
@@ -261,6 +274,9 @@ else if (values && !isWhole(values.rounds, 2, ROUNDS_MAX)) {
   refuse(`--rounds must be a whole number from 2 to ${ROUNDS_MAX}, not "${values.rounds}"`)
 } else if (values && !isWhole(values.seconds, 1, SECONDS_MAX)) {
   refuse(`--seconds must be a whole number from 1 to ${SECONDS_MAX}, not "${values.seconds}"`)
+} else if (values?.only !== undefined && values.only !== 'saving') {
+  refuse(`--only must be saving, not "${values.only}"`)
 } else if (values) {
-  await main({ against: values.against, rounds: Number(values.rounds), seconds: Number(values.seconds) })
+  const { against, only, rounds, seconds } = values
+  await main({ against, only, rounds: Number(rounds), seconds: Number(seconds) })
 }

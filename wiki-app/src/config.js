@@ -5,7 +5,8 @@ import { needsPurges } from './caching/cache-policy.js'
 import { ConfigError } from './config-error.js'
 import { SETTINGS } from './settings.js'
 
-/** @import {Config, Setting, SettingSpec} from './settings.js' */
+/** @import {Config, Setting} from './settings.js' */
+/** @import {SettingSpec} from './setting-readers.js' */
 
 export { ConfigError }
 

@@ -73,8 +73,7 @@ export function createServices (config, log, parts) {
   const renderer = metrics ? metrics.timed(rendering) : rendering
   const { connection } = database
   const { shortLinks, refuseOtherForms } = shortLinksOf(config, { models, connection, redis, replica })
-  const readsAtOnce = config.PAGE_READS_AT_ONCE
-  const pages = createPageStore({ models, renderer, outbox: purges, shortLinks, readsAtOnce, log })
+  const pages = createPageStore({ models, renderer, outbox: purges, shortLinks, log, ...storeSettingsOf(config) })
   const store = metrics ? metrics.counted(pages) : pages
   const history = createHistory(models)
   const files = createFileStore({
@@ -114,6 +113,16 @@ export function createServices (config, log, parts) {
     })
   }
 }
+
+/** @param {Config} config */
+const storeSettingsOf = (config) => ({
+  saving: {
+    strategy: config.WRITE_STRATEGY,
+    max: config.GROUP_COMMIT_MAX,
+    waitMs: config.GROUP_COMMIT_WAIT_MS
+  },
+  readsAtOnce: config.PAGE_READS_AT_ONCE
+})
 
 /** @param {Config} config */
 const policyOf = (config) => cachePolicy(config.CACHE_POLICY, {

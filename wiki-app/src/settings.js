@@ -1,30 +1,17 @@
-import mongoose from 'mongoose'
-import { parseApiUrl } from '@stevec/cdn/wiki'
 import { trustOf } from './access/client.js'
 import { ACCESS_MODES } from './access/roles.js'
 import { CACHE_POLICY_NAMES } from './caching/cache-policy.js'
-import { writableName } from './pages/name.js'
+import { WRITE_STRATEGIES } from './pages/commit.js'
 import { parseRedisUrl } from './shared/address.js'
 import { SHORT_LINK_READS } from './short-links/levels.js'
 import { SHORT_LINK_INDEXES } from './short-links/model.js'
+import {
+  APIS_MAX, areApiUrls, choice, integer, isMongodbUri, isOrigin, isThere, listed, optional, pageName, text
+} from './setting-readers.js'
 
 const MIB = 1_048_576
 const YEAR_S = 31_536_000
-const APIS_MAX = 8
 const LOG_LEVELS = /** @type {const} */ (['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
-
-/**
- * @template T
- * @typedef {object} SettingSpec
- * @property {(text: string) => T} read  throws what is not allowed
- * @property {T} default  undefined: not set
- * @property {string} allowed  in words, after "it must be"
- * @property {string} does  for the table in wiki-app/README.md
- * @property {string} [shown]  the default in the table, where that says more
- * @property {boolean} [secret]  may hold a password: never for a log or a message
- */
-
-/** @template T @typedef {Omit<SettingSpec<T>, 'read' | 'default'> & {default?: T}} Spec  before its reader is known */
 
 /** Types, checks and the table in wiki-app/README.md come from here. */
 export const SETTINGS = {
@@ -108,6 +95,21 @@ export const SETTINGS = {
     default: 100,
     allowed: 'a whole number of connections from 1 to 1000',
     does: 'the most connections to each server of the database, besides a few that monitor it'
+  }),
+  WRITE_STRATEGY: choice(WRITE_STRATEGIES, {
+    default: 'sync',
+    does: 'how edits are committed: `sync`, each by itself, or `group-commit`, those that wait at the same time together'
+  }),
+  // One that is larger takes longer to commit than its edits would wait.
+  GROUP_COMMIT_MAX: integer(1, 1000, {
+    default: 100,
+    allowed: 'a whole number of edits from 1 to 1000',
+    does: 'for `group-commit`: the most edits that are committed together'
+  }),
+  GROUP_COMMIT_WAIT_MS: integer(0, 10_000, {
+    default: 0,
+    allowed: 'a whole number of milliseconds from 0 to 10000',
+    does: 'for `group-commit`: how long the first edit waits for others; 0: no longer than the commit before it takes'
   }),
   ORIGIN_CACHE_MIB: integer(0, 16_384, {
     default: 0,
@@ -221,79 +223,4 @@ export function settingsTable () {
   const rows = Object.entries(SETTINGS).map(([name, { default: value, shown = value ?? '', does }]) =>
     `| \`${name}\` | ${shown} | ${does} |`)
   return ['| setting | default | what it does |', '|---|---|---|', ...rows].join('\n')
-}
-
-/** @param {(text: string) => boolean} allows @param {Spec<string>} spec @returns {SettingSpec<string>} */
-function text (allows, spec) {
-  return { default: '', ...spec, read: (given) => allows(given) ? given : refuse() }
-}
-
-/** @param {Spec<string>} spec @returns {SettingSpec<string>} */
-function pageName (spec) {
-  return { default: '', ...spec, read: writableName }
-}
-
-/** @param {number} least @param {number} most @param {Spec<number>} spec @returns {SettingSpec<number>} */
-function integer (least, most, spec) {
-  const allows = (/** @type {string} */ given) =>
-    /^\d{1,9}$/.test(given) && Number(given) >= least && Number(given) <= most
-  return { default: 0, ...spec, read: (given) => allows(given) ? Number(given) : refuse() }
-}
-
-/**
- * @template {string} T @param {readonly T[]} names
- * @param {Omit<SettingSpec<T>, 'read' | 'allowed'>} spec @returns {SettingSpec<T>}
- */
-function choice (names, spec) {
-  return {
-    ...spec,
-    allowed: `one of ${names.join(', ')}`,
-    read: (given) => names.find((name) => name === given) ?? refuse()
-  }
-}
-
-/** @template T @param {SettingSpec<T>} spec @returns {Omit<SettingSpec<T>, 'default'> & {default: undefined}} */
-function optional (spec) {
-  return { ...spec, default: undefined }
-}
-
-/** @param {readonly string[]} names */
-function listed (names) {
-  return names.map((name) => `\`${name}\``).join(', ')
-}
-
-/** The driver's constructor parses URIs without connecting. @param {string} uri */
-function isMongodbUri (uri) {
-  try {
-    return Boolean(new mongoose.mongo.MongoClient(uri))
-  } catch {
-    return false
-  }
-}
-
-/** @param {string} given  with commas between */
-function areApiUrls (given) {
-  try {
-    const apis = given.split(',').map((url) => parseApiUrl(url))
-    return apis.length <= APIS_MAX && new Set(apis).size === apis.length
-  } catch {
-    return false
-  }
-}
-
-/** @param {string} given */
-function isOrigin (given) {
-  if (!URL.canParse(given)) return false
-  const { protocol, origin } = new URL(given)
-  return (protocol === 'https:' || protocol === 'http:') && given.replace(/\/$/, '').toLowerCase() === origin
-}
-
-/** @param {string} given */
-function isThere (given) {
-  return given !== ''
-}
-
-/** @returns {never} the message is not shown: readConfig says what is allowed */
-function refuse () {
-  throw new Error('not allowed')
 }

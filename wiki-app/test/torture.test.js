@@ -111,11 +111,14 @@ describe('the oracle', () => {
   })
 })
 
-test('after kills of the wiki, of its database and of both, ' +
-  'every acknowledged edit is stored once and in order', { timeout: 400_000 }, async () => {
-  const { trials, acknowledged, unexpected, findings } = await torture({ trials: VICTIMS.length, edits: 90, seed: 9 })
-  assert.deepEqual(trials.map(({ killed }) => killed), [...VICTIMS])
-  assert.ok(acknowledged >= 90)
-  assert.deepEqual(unexpected, [])
-  assert.ok(holds(findings), JSON.stringify(findings))
-})
+for (const strategy of ['sync', 'group-commit']) {
+  test(`${strategy}: after kills of the wiki, of its database and of both, ` +
+    'every acknowledged edit is stored once and in order', { timeout: 400_000 }, async () => {
+    const { trials, acknowledged, unexpected, findings } =
+      await torture({ trials: VICTIMS.length, edits: 90, seed: 9, strategy })
+    assert.deepEqual(trials.map(({ killed }) => killed), [...VICTIMS])
+    assert.ok(acknowledged >= 90)
+    assert.deepEqual(unexpected, [])
+    assert.ok(holds(findings), JSON.stringify(findings))
+  })
+}

@@ -1,6 +1,7 @@
 // `make torture`: kills processes (kill -9) at random moments during edits, and checks that no acknowledged edit is
 // lost. The last line of its output is JSON.
 import { parseArgs } from 'node:util'
+import { WRITE_STRATEGIES } from '../src/pages/commit.js'
 import { holds } from './oracle.js'
 import { torture } from './torture.js'
 
@@ -12,12 +13,14 @@ what was acknowledged with what is stored. Everything is on free ports and in a 
   --trials N   kills, in turn of the wiki, mongod and both (default 21)
   --edits N    acknowledged edits in all, at least (default 10500)
   --workers N  processes of the wiki (default 1); with more, one of them is killed alone in every fourth trial
+  --strategy S of committing: ${WRITE_STRATEGIES.join(' or ')} (default sync)
   --seed N     same seed, same kills and texts; the machine's timing differs still (default: the time)
 
 Examples:
   make torture
   node wiki-app/torture/main.js --trials 60 --edits 30000 --seed 7
   node wiki-app/torture/main.js --workers 3 --trials 20
+  make torture STRATEGY=group-commit
 `
 
 const { values } = parseArgs({
@@ -25,6 +28,7 @@ const { values } = parseArgs({
     trials: { type: 'string' },
     edits: { type: 'string' },
     workers: { type: 'string' },
+    strategy: { type: 'string', default: 'sync' },
     seed: { type: 'string' },
     help: { type: 'boolean', short: 'h' }
   },
@@ -32,6 +36,9 @@ const { values } = parseArgs({
 })
 if (values.help) {
   process.stdout.write(HELP)
+} else if (!WRITE_STRATEGIES.some((each) => each === values.strategy)) {
+  process.stderr.write(`--strategy must be ${WRITE_STRATEGIES.join(' or ')}, not "${values.strategy}"\n`)
+  process.exitCode = 2
 } else {
   const [trials, edits, workers, seed] = [
     whole('trials', 21, 1_000),
@@ -53,6 +60,7 @@ if (values.help) {
     edits,
     seed,
     workers,
+    strategy: values.strategy,
     signal: interrupted.signal,
     onTrial: (trial, number) => row(
       `${number}/${trials}`,
@@ -74,6 +82,7 @@ if (values.help) {
   console.log(JSON.stringify({
     seed,
     workers,
+    strategy: values.strategy,
     trials: result.trials.length,
     acknowledged: result.acknowledged,
     unknown: result.unknown,

@@ -36,6 +36,7 @@ export const WORKERS_VICTIMS = /** @type {const} */ ([...VICTIMS, 'worker'])
  * @param {number} options.edits  the least number of acknowledged edits in all trials together
  * @param {number} options.seed
  * @param {number} [options.workers]  processes of the wiki; of several, one is killed alone in every fourth trial
+ * @param {string} [options.strategy]  WRITE_STRATEGY of the wiki
  * @param {AbortSignal} [options.signal]  ends it early; all processes that it started are stopped
  * @param {(trial: Trial, number: number) => void} [options.onTrial]
  * @returns {Promise<{
@@ -49,8 +50,9 @@ export const WORKERS_VICTIMS = /** @type {const} */ ([...VICTIMS, 'worker'])
  * }>}
  * @throws {Error} when something does not come back in time
  */
-export async function torture ({ trials: count, edits: wanted, seed, workers = 1, signal, onTrial = () => {} }) {
-  const testbed = await createTestbed({ settings: { WORKERS: String(workers) } })
+export async function torture (options) {
+  const { trials: count, edits: wanted, seed, workers = 1, strategy = 'sync', signal, onTrial = () => {} } = options
+  const testbed = await createTestbed({ settings: { WORKERS: String(workers), WRITE_STRATEGY: strategy } })
   const victims = workers > 1 ? WORKERS_VICTIMS : VICTIMS
   const client = createClient(testbed.url, EDITORS + READERS)
   const editors = createEditors({ client, seed, editors: EDITORS, readers: READERS })
@@ -71,9 +73,7 @@ export async function torture ({ trials: count, edits: wanted, seed, workers = 1
       const killedAt = performance.now()
       const killedAfter = editors.acknowledged()
       await kill(testbed, killed, random(), BETWEEN_MAX_MS * random())
-      const wikiIsGone = killed === 'wiki' || killed === 'both'
-      const mongodIsGone = killed === 'mongod' || killed === 'both'
-      await Promise.all([mongodIsGone && testbed.startDatabase(), wikiIsGone && testbed.startWiki()])
+      await startAgain(testbed, killed)
       await reach(editors.acknowledged() + 1)
       const backAfterMs = Math.round(performance.now() - killedAt)
       await reach(target)
@@ -127,6 +127,12 @@ async function kill (testbed, victim, chance, betweenMs) {
   const [first, second] = chance < 0.5 ? [wiki, mongod] : [mongod, wiki]
   await Promise.all([first(), delay(betweenMs).then(second)])
 }
+
+/** @param {import('./testbed.js').Testbed} testbed @param {Trial['killed']} victim */
+const startAgain = (testbed, victim) => Promise.all([
+  (victim === 'mongod' || victim === 'both') && testbed.startDatabase(),
+  (victim === 'wiki' || victim === 'both') && testbed.startWiki()
+])
 
 /**
  * Reads a snapshot of all that `judge` checks.

@@ -7,7 +7,7 @@ import { retryAfter } from '../http/retry-after.js'
 
 /** @import {ClientSession, Connection} from 'mongoose' */
 
-const { MongoNetworkTimeoutError, MongoServerError } = mongoose.mongo
+const { MongoError, MongoNetworkTimeoutError, MongoServerError } = mongoose.mongo
 
 /** A proxy waits 30 s for a response. */
 const ANSWER_MAX_MS = 25_000
@@ -72,38 +72,55 @@ export async function answerInTime (wait, work) {
  */
 export async function inTransaction (connection, work, wait = createWait(connection)) {
   const deadline = performance.now() + CONFLICTS_MAX_MS
-  const first = await attempt(connection, work, wait)
-  if (!('lost' in first)) return first.result
+  const first = resultOf(await attempt(connection, work, wait))
+  if (first !== null) return first.result
   return retryExclusive(String(connection.id), async () => {
     for (let pauseMs = 1; performance.now() < deadline; pauseMs = Math.min(2 * pauseMs, PAUSE_MAX_MS)) {
       await sleep(Math.random() * pauseMs)
-      const retried = await attempt(connection, work, wait)
-      if (!('lost' in retried)) return retried.result
+      const retried = resultOf(await attempt(connection, work, wait))
+      if (retried !== null) return retried.result
     }
     throw retryAfter(new WriteConflict())
   })
 }
 
+/** @template T @param {Attempt<T>} attempt @returns {{result: T} | null} null: it lost a race @throws {unknown} */
+function resultOf (attempt) {
+  if ('result' in attempt) return attempt
+  if (attempt.lost) return null
+  throw attempt.error
+}
+
 /**
- * @template T @param {Connection} connection
- * @param {(session: ClientSession) => Promise<T>} work @param {Wait} wait
- * @returns {Promise<{result: T} | {lost: true}>}
+ * `lost`: another transaction changed the same documents, and nothing was written. `sent`: the commit was sent, so it
+ * may still succeed.
+ * @template T
+ * @typedef {{result: T} | {error: unknown, lost: boolean, sent: boolean}} Attempt
  */
-async function attempt (connection, work, wait) {
+
+/**
+ * One attempt of a transaction, for callers that decide themselves what comes after a failure.
+ * @template T @param {Connection} connection
+ * @param {(session: ClientSession) => Promise<T>} work @param {Pick<Wait, 'isOver'>} wait  see `inTransaction`
+ * @returns {Promise<Attempt<T>>} never rejects
+ */
+export async function attempt (connection, work, wait) {
   const session = await connection.startSession()
+  let sent = false
   try {
     session.startTransaction({ readConcern: { level: 'snapshot' }, writeConcern: { w: 'majority', journal: true } })
     const result = await work(session)
     if (wait.isOver()) throw new MongoNetworkTimeoutError('the database was away meanwhile')
+    sent = true
     await session.commitTransaction()
     await session.endSession()
     return { result }
   } catch (error) {
     const aborted = abort(session)
-    // Without waiting for the abort: the database may be away.
-    if (!isTransient(causeOf(error))) throw error
-    await aborted
-    return { lost: true }
+    const lost = isTransient(causeOf(error))
+    // Without waiting for the abort otherwise: the database may be away.
+    if (lost) await aborted
+    return { error, lost, sent }
   }
 }
 
@@ -117,4 +134,13 @@ async function abort (session) {
 function isTransient (error) {
   return error instanceof MongoServerError &&
     (error.hasErrorLabel('TransientTransactionError') || TRANSIENT_CODES.has(Number(error.code)))
+}
+
+/**
+ * Whether it is about what was written, such as a document that is too large, and says nothing about the database.
+ * @param {unknown} error
+ */
+export const isOfDocuments = (error) => {
+  const cause = causeOf(error)
+  return cause instanceof MongoServerError ? !cause.hasErrorLabel('RetryableWriteError') : !(cause instanceof MongoError)
 }

@@ -34,12 +34,12 @@ export function linkTargets ({ models: { Pages }, targets, currentHtml, renderer
       const head = await Pages.findOne(same, { ...HEAD_FIELDS, modified_at: 1 }, { session }).lean().exec()
       if (head === null) return
       const tags = head.tags ?? []
-      await targets.relink(session, [], linkTargetsOf({ ...head, links }))
-      await targets.retag(session, [], tags)
+      await targets.relink(session, [{ before: [], after: linkTargetsOf({ ...head, links }) }])
+      await targets.retag(session, [{ before: [], after: tags }])
       await targets.setKind(session, name, kindOf(head), null)
       const made = rendered === null
         ? { renderer: renderer.version, rendered_at: new Date() }
-        : await currentHtml.storedFields(name, rendered, head.modified_at, session)
+        : currentHtml.storedFields(name, rendered, head.modified_at, await targets.missing(links, session))
       await Pages.updateOne({ _id: name }, { $set: { links, tags, ...made } }, { session }).exec()
     })
   }

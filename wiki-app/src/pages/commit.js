@@ -1,14 +1,14 @@
-import { driverOf } from '../database/driver.js'
 import { answerInTime, createWait, inTransaction } from '../database/transaction.js'
-import { currentRevision, HEAD_FIELDS, kindOf, linkTargetsOf } from './head.js'
-import { keysOf } from './search-key.js'
+import { createGroupCommit } from './group-commit.js'
+import { createWriteEdits } from './write-edits.js'
 
 /** @import {ClientSession} from 'mongoose' */
+/** @import {Wait} from '../database/transaction.js' */
 /** @import {Renderer} from '../markdown/renderer.js' */
 /** @import {KeyedMutex} from '../process/keyed-mutex.js' */
 /** @import {Head} from './head.js' */
 /** @import {LinkTargets} from './link-targets.js' */
-/** @import {Models, Page} from './model.js' */
+/** @import {Models} from './model.js' */
 
 /** Both may be ''. @typedef {{author?: string, summary?: string}} Attribution */
 
@@ -25,6 +25,8 @@ import { keysOf } from './search-key.js'
  * @property {{html: string, links: string[]} | null} rendered  null for a deletion
  * @property {Precondition} precondition
  */
+
+/** `before`: the state that the edit replaced. @typedef {{revision: number, before: Head | null}} Written */
 
 /**
  * What an edit made stale.
@@ -57,103 +59,43 @@ import { keysOf } from './search-key.js'
  * @typedef {Stored & {renderer: Renderer, outbox: Outbox, runExclusive: KeyedMutex}} WriteContext
  */
 
+export const WRITE_STRATEGIES = /** @type {const} */ (['sync', 'group-commit'])
+
+/**
+ * `sync`: each edit is a transaction. `group-commit`: the edits that wait while another transaction commits are the
+ * next one, at most `max` of them. It starts `waitMs` after the first of them came, or as soon as there are `max`.
+ * @typedef {{strategy: (typeof WRITE_STRATEGIES)[number], max: number, waitMs: number}} Saving
+ */
+
 /** @typedef {ReturnType<typeof createCommit>} CommitPage */
 
-/** @param {WriteContext} context */
-export function createCommit ({ models: { Pages, Revisions }, targets, subpages, currentHtml, outbox, runExclusive }) {
+/** @param {WriteContext} context @param {Saving} saving */
+export function createCommit (context, { strategy, max, waitMs }) {
+  const { models: { Pages }, outbox, runExclusive } = context
+  const connection = Pages.db
+  const writeEdits = createWriteEdits(context)
+
+  /** @param {Edit} edit @param {Wait} wait */
+  async function commitAlone (edit, wait) {
+    const written = await inTransaction(connection, async (session) => {
+      const [outcome] = await writeEdits([edit], session)
+      if ('refusal' in outcome) throw outcome.refusal
+      return outcome
+    }, wait)
+    outbox.added()
+    return written
+  }
+
+  const commitEdit = strategy === 'sync'
+    ? commitAlone
+    : createGroupCommit({ connection, writeEdits, commitAlone, onCommitted: outbox.added, max, waitMs })
+
   /**
    * Durable once it resolves. The mutex serialises writes of this process, the transaction detects those of others.
    * @param {Edit} edit
-   * @param {import('../database/transaction.js').Wait} [wait]  created when the request arrived
+   * @param {Wait} [wait]  created when the request arrived
+   * @returns {Promise<Written>}
    */
-  const commit = (edit, wait = createWait(Pages.db)) => answerInTime(wait, async () => {
-    const written = await runExclusive(edit.name, () =>
-      inTransaction(Pages.db, (session) => write(edit, session), wait))
-    outbox.added()
-    return written
-  })
-
-  /** @param {Edit} edit @param {ClientSession} session */
-  async function write (edit, session) {
-    const { name, change, attribution: { author = '' }, rendered, precondition } = edit
-    const deleted = rendered === null
-    const now = new Date()
-    const links = rendered?.links ?? []
-    // If the precondition throws, the transaction undoes the write.
-    const before = await replaceHead(name, await stateAfter(edit, now, session), now, session)
-    precondition(before)
-    const revision = (before?.revision ?? 0) + 1
-    const [tagsBefore, tags] = [before?.tags ?? [], deleted ? [] : change.tags ?? before?.tags ?? []]
-    await driverOf(Revisions).insertOne(revisionOf(edit, before, { revision, tags, now }), { session })
-    await targets.relink(session, linkTargetsOf(before), linkTargetsOf({ _id: name, links }))
-    await targets.retag(session, tagsBefore, tags)
-    const linking = await targets.setKind(session, name, deleted ? null : 'page', kindOf(before))
-    const listed = deleted || currentRevision(before) === 0
-    const cameOrWent = deleted ? { went: [name] } : { came: [{ _id: name, subpages_hash: before?.subpages_hash }] }
-    await outbox.add([{
-      name,
-      revision,
-      authors: [author],
-      tags: [...new Set([...tagsBefore, ...tags])],
-      linking,
-      links: symmetricDifference(before?.links ?? [], links),
-      listed,
-      above: listed ? await subpages.update(session, cameOrWent) : []
-    }], session)
-    return { revision, before }
-  }
-
-  /** @param {Edit} edit @param {Date} now @param {ClientSession} session @returns {Promise<Partial<Page>>} */
-  async function stateAfter ({ name, change: { content, contentBytes, tags }, rendered }, now, session) {
-    if (rendered === null) return { deleted_at: now, redirect_to: null, links: [], tags: [] }
-    return {
-      ...keysOf(name),
-      content,
-      content_bytes: contentBytes,
-      links: rendered.links,
-      modified_at: now,
-      deleted_at: null,
-      redirect_to: null,
-      ...tags && { tags },
-      ...await currentHtml.storedFields(name, rendered, now, session)
-    }
-  }
-
-  /**
-   * Increments the revision.
-   * @param {string} name @param {Partial<Page>} state @param {Date} now @param {ClientSession} session
-   * @returns {Promise<Head | null>} the state before
-   */
-  async function replaceHead (name, state, now, session) {
-    const onInsert = { created_at: now, ...state.tags === undefined && { tags: [] } }
-    const update = { $set: state, $inc: { revision: 1 }, $setOnInsert: onInsert }
-    return driverOf(Pages).findOneAndUpdate({ _id: name }, update, {
-      projection: HEAD_FIELDS, upsert: true, returnDocument: 'before', session
-    })
-  }
-
-  return commit
-}
-
-/** @param {Edit} edit @param {Head | null} before @param {{revision: number, tags: string[], now: Date}} after */
-function revisionOf ({ name, change, attribution: { author = '', summary = '' }, rendered }, before, after) {
-  return {
-    page: name,
-    revision: after.revision,
-    // A renamed page's revisions moved to its new name.
-    follows: before === null || before.redirect_to ? null : before.revision,
-    content: change.content,
-    content_bytes: change.contentBytes,
-    tags: after.tags,
-    author,
-    summary,
-    deleted: rendered === null,
-    created_at: after.now
-  }
-}
-
-/** @param {string[]} some @param {string[]} others */
-function symmetricDifference (some, others) {
-  const [before, after] = [new Set(some), new Set(others)]
-  return [...some.filter((name) => !after.has(name)), ...others.filter((name) => !before.has(name))]
+  return (edit, wait = createWait(connection)) =>
+    answerInTime(wait, () => runExclusive(edit.name, () => commitEdit(edit, wait)))
 }

@@ -2,7 +2,7 @@ import { hashOf } from '../http/hash.js'
 import { withMissing } from '../markdown/missing.js'
 import { inTransaction } from '../database/transaction.js'
 
-/** @import {ClientSession, Model} from 'mongoose' */
+/** @import {Model} from 'mongoose' */
 /** @import {Renderer} from '../markdown/renderer.js' */
 /** @import {KeyedMutex} from '../process/keyed-mutex.js' */
 /** @import {LinkTargets} from './link-targets.js' */
@@ -28,11 +28,11 @@ export function createCurrentHtml ({ Pages, targets, renderer, runExclusive, log
   let closed = false
 
   /**
-   * @param {string} name @param {{html: string, links: string[]}} rendered
-   * @param {Date} modifiedAt @param {ClientSession} session
+   * @param {string} name @param {{html: string, links: string[]}} rendered @param {Date} modifiedAt
+   * @param {Set<string>} missing  of its links at least
    */
-  async function storedFields (name, { html: rendered, links }, modifiedAt, session) {
-    const html = withMissing(rendered, await targets.missing(others(name, links), session))
+  function storedFields (name, { html: rendered, links }, modifiedAt, missing) {
+    const html = withMissing(rendered, new Set(others(name, links).filter((link) => missing.has(link))))
     return { ...made(html, modifiedAt), renderer: renderer.version, links_outdated: null }
   }
 
@@ -77,9 +77,9 @@ export function createCurrentHtml ({ Pages, targets, renderer, runExclusive, log
     await runExclusive(name, () => inTransaction(Pages.db, async (session) => {
       const page = await Pages.findOne(same, { links: 1, html: 1, modified_at: 1 }, { session }).lean().exec()
       if (page === null) return
-      await targets.relink(session, others(name, page.links), others(name, rendered.links))
+      await targets.relink(session, [{ before: others(name, page.links), after: others(name, rendered.links) }])
       const { html_hash: hash, rendered_at: at, ...rest } =
-        await storedFields(name, rendered, page.modified_at, session)
+        storedFields(name, rendered, page.modified_at, await targets.missing(rendered.links, session))
       const changed = rest.html.equals(bytesOf(page.html)) ? {} : { html_hash: hash, rendered_at: at }
       await Pages.updateOne(same, { $set: { ...rest, ...changed, links: rendered.links } }, { session }).exec()
     }))

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import mongoose from 'mongoose'
+import { driverOf } from '../database/driver.js'
 import { NAME_ORDER } from './model.js'
 
 /** @import {ClientSession} from 'mongoose' */
@@ -12,18 +13,18 @@ export const LINKING_MAX = 1_000
 export function createLinkTargets ({ Pages, Targets, Tags }) {
   return {
     /**
-     * @param {ClientSession} session @param {string[]} before  names that one page linked to @param {string[]} after
+     * @param {ClientSession} session @param {Change[]} changes  of the names that each page links to
      */
-    async relink (session, before, after) {
-      const gone = await recount({ Model: Targets, field: 'sources', onInsert: { is: null } }, session, before, after)
+    async relink (session, changes) {
+      const gone = await recount({ Model: Targets, field: 'sources', onInsert: { is: null } }, session, changes)
       if (gone.length === 0) return
       const unused = { _id: mongoose.trusted({ $in: gone }), is: null, sources: mongoose.trusted({ $lte: 0 }) }
       await Targets.deleteMany(unused, { session }).exec()
     },
 
-    /** @param {ClientSession} session @param {string[]} before  tags of one page @param {string[]} after */
-    async retag (session, before, after) {
-      const gone = await recount({ Model: Tags, field: 'pages' }, session, before, after)
+    /** @param {ClientSession} session @param {Change[]} changes  of the tags of each page */
+    async retag (session, changes) {
+      const gone = await recount({ Model: Tags, field: 'pages' }, session, changes)
       if (gone.length === 0) return
       const unused = { _id: mongoose.trusted({ $in: gone }), pages: mongoose.trusted({ $lte: 0 }) }
       await Tags.deleteMany(unused, { session }).exec()
@@ -68,20 +69,23 @@ export function createLinkTargets ({ Pages, Targets, Tags }) {
   }
 }
 
+/** Of one page. @typedef {{before: string[], after: string[]}} Change */
+
 /**
  * @param {{Model: import('mongoose').Model<any>, field: string, onInsert?: object}} counts  of documents
- * @param {ClientSession} session @param {string[]} before @param {string[]} after
+ * @param {ClientSession} session @param {Change[]} changes
  * @returns {Promise<string[]>} ids of the documents whose count decreased
  */
-async function recount ({ Model, field, onInsert }, session, before, after) {
-  const [gone, added] = [minus(before, after), minus(after, before)]
+async function recount ({ Model, field, onInsert }, session, changes) {
+  const gone = changes.flatMap(({ before, after }) => minus(before, after))
+  const added = changes.flatMap(({ before, after }) => minus(after, before))
   // A fixed order, so that two writers do not wait for each other.
   const steps = [
     ...gone.map((name) => ({ name, by: -1 })),
     ...added.map((name) => ({ name, by: 1 }))
   ].sort((a, b) => a.name < b.name ? -1 : 1)
   if (steps.length === 0) return gone
-  await Model.bulkWrite(steps.map(({ name, by }) => ({
+  await driverOf(Model).bulkWrite(steps.map(({ name, by }) => ({
     updateOne: {
       filter: { _id: name },
       update: { $inc: { [field]: by }, ...(onInsert && { $setOnInsert: onInsert }) },

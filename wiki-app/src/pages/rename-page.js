@@ -96,8 +96,10 @@ const createMove = ({ models: { Pages, Revisions }, targets }) =>
     const now = new Date()
     const linking = await targets.setKind(session, to, 'page', kindOf(existing))
     await targets.setKind(session, name, 'redirect', 'page')
-    await targets.relink(session, linkTargetsOf(existing), linkTargetsOf({ ...page, _id: to }))
-    await targets.relink(session, linkTargetsOf(page), [to])
+    await targets.relink(session, [
+      { before: linkTargetsOf(existing), after: linkTargetsOf({ ...page, _id: to }) },
+      { before: linkTargetsOf(page), after: [to] }
+    ])
     const state = {
       ...page,
       _id: to,

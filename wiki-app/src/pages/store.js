@@ -20,20 +20,25 @@ const SILENT = { add: async () => {}, added: () => {} }
 /** @type {import('./commit.js').MovedLinks} */
 const NO_LINKS = { move: async () => new Map(), forget: async () => {} }
 
+/** @type {import('./commit.js').Saving} */
+const SYNC = { strategy: 'sync', max: 1, waitMs: 0 }
+
 /**
  * All names are canonical.
  * @typedef {{models: import('./model.js').Models, renderer: Renderer, outbox?: Outbox, readsAtOnce: number}} Required
- * @typedef {Required & {shortLinks?: import('./commit.js').MovedLinks}} Parts
+ * @typedef {Required & {shortLinks?: import('./commit.js').MovedLinks, saving?: import('./commit.js').Saving}} Parts
  * @param {Parts & {log: Pick<import('fastify').FastifyBaseLogger, 'warn'>}} parts
  */
-export function createPageStore ({ models, renderer, outbox = SILENT, shortLinks = NO_LINKS, readsAtOnce, log }) {
+export function createPageStore ({
+  models, renderer, outbox = SILENT, shortLinks = NO_LINKS, saving = SYNC, readsAtOnce, log
+}) {
   const { Pages } = models
   const runExclusive = createKeyedMutex()
   const targets = createLinkTargets(models)
   const subpages = createSubpages(models)
   const currentHtml = createCurrentHtml({ Pages, targets, renderer, runExclusive, log })
   const context = { models, targets, subpages, shortLinks, currentHtml, renderer, outbox, runExclusive }
-  const commit = createCommit(context)
+  const commit = createCommit(context, saving)
   return {
     ...createPageReads({ Pages, currentHtml, renderer, readsAtOnce }),
     ...createNameReads(models),

@@ -1,0 +1,161 @@
+import { driverOf } from '../database/driver.js'
+import { currentRevision, HEAD_FIELDS, kindOf, linkTargetsOf } from './head.js'
+import { keysOf } from './search-key.js'
+
+/** @import {ClientSession} from 'mongoose' */
+/** @import {Commit, Edit, WriteContext, Written} from './commit.js' */
+/** @import {Head} from './head.js' */
+/** @import {Page} from './model.js' */
+
+/** `refusal`: what its precondition threw; nothing of the edit is written. @typedef {{refusal: unknown}} Refused */
+/** @typedef {ReturnType<typeof createWriteEdits>} WriteEdits */
+
+/**
+ * An edit that is accepted, with the page's state before, and its values after.
+ * @typedef {{edit: Edit, before: Head | null, revision: number, links: string[], tags: string[]}} Accepted
+ */
+
+/** @param {WriteContext} context */
+export function createWriteEdits (context) {
+  const { models: { Pages, Revisions }, targets, outbox } = context
+  const writePages = createWritePages(context)
+  const commitOf = createCommitOf(context)
+
+  /**
+   * Writes edits of different pages. It needs some six commands, however many edits there are; pages that come or go
+   * need some more each.
+   * @param {Edit[]} edits  no two of the same page
+   * @param {ClientSession} session  with a transaction that has a snapshot: a page that changes meanwhile aborts it
+   * @returns {Promise<(Written | Refused)[]>} in the order of `edits`; a refused edit leaves the others alone
+   */
+  return async function writeEdits (edits, session) {
+    const heads = await headsOf(edits.map(({ name }) => name), session)
+    const outcomes = edits.map((edit) => outcomeOf(edit, heads.get(edit.name) ?? null))
+    const accepted = outcomes.flatMap((outcome) => 'refusal' in outcome ? [] : [outcome])
+    if (accepted.length > 0) await write(accepted, session)
+    return outcomes.map((outcome) =>
+      'refusal' in outcome ? outcome : { revision: outcome.revision, before: outcome.before })
+  }
+
+  /** @param {string[]} names @param {ClientSession} session @returns {Promise<Map<string, Head>>} */
+  async function headsOf (names, session) {
+    const found = await driverOf(Pages)
+      .find({ _id: { $in: names } }, { projection: HEAD_FIELDS, session, batchSize: names.length + 1 })
+      .toArray()
+    return new Map(found.map((head) => [head._id, /** @type {Head} */ (head)]))
+  }
+
+  /** @param {Accepted[]} accepted @param {ClientSession} session */
+  async function write (accepted, session) {
+    const now = new Date()
+    await writePages(accepted, now, session)
+    await driverOf(Revisions).insertMany(accepted.map((each) => revisionOf(each, now)), { session })
+    await targets.relink(session, accepted.map(({ edit: { name }, before, links }) =>
+      ({ before: linkTargetsOf(before), after: linkTargetsOf({ _id: name, links }) })))
+    await targets.retag(session, accepted.map(({ before, tags }) => ({ before: before?.tags ?? [], after: tags })))
+    /** @type {Commit[]} */
+    const commits = []
+    // One after the other: a session runs one command at a time.
+    for (const each of accepted) commits.push(await commitOf(each, session))
+    await outbox.add(commits, session)
+  }
+}
+
+/** @param {WriteContext} context */
+function createWritePages ({ models: { Pages }, targets, currentHtml }) {
+  /** @param {Accepted[]} accepted @param {Date} now @param {ClientSession} session */
+  return async function writePages (accepted, now, session) {
+    const linked = new Set(accepted.flatMap(({ links }) => links))
+    const missing = await targets.missing([...linked], session)
+    await driverOf(Pages).bulkWrite(accepted.map((each) => {
+      const state = stateAfter(each, now, missing)
+      const onInsert = { created_at: now, ...state.tags === undefined && { tags: [] } }
+      return {
+        updateOne: {
+          filter: { _id: each.edit.name },
+          update: { $set: { ...state, revision: each.revision }, $setOnInsert: onInsert },
+          upsert: each.before === null
+        }
+      }
+    }), { session, ordered: false })
+  }
+
+  /** @param {Accepted} accepted @param {Date} now @param {Set<string>} missing @returns {Partial<Page>} */
+  function stateAfter ({ edit: { name, change: { content, contentBytes, tags }, rendered } }, now, missing) {
+    if (rendered === null) return { deleted_at: now, redirect_to: null, links: [], tags: [] }
+    return {
+      ...keysOf(name),
+      content,
+      content_bytes: contentBytes,
+      links: rendered.links,
+      modified_at: now,
+      deleted_at: null,
+      redirect_to: null,
+      ...tags && { tags },
+      ...currentHtml.storedFields(name, rendered, now, missing)
+    }
+  }
+}
+
+/** @param {WriteContext} context */
+function createCommitOf ({ targets, subpages }) {
+  /** @param {Accepted} accepted @param {ClientSession} session @returns {Promise<Commit>} */
+  return async function commitOf ({ edit, before, revision, links, tags }, session) {
+    const { name, attribution: { author = '' }, rendered } = edit
+    const deleted = rendered === null
+    const linking = await targets.setKind(session, name, deleted ? null : 'page', kindOf(before))
+    const listed = deleted || currentRevision(before) === 0
+    const cameOrWent = deleted ? { went: [name] } : { came: [{ _id: name, subpages_hash: before?.subpages_hash }] }
+    return {
+      name,
+      revision,
+      authors: [author],
+      tags: [...new Set([...before?.tags ?? [], ...tags])],
+      linking,
+      links: symmetricDifference(before?.links ?? [], links),
+      listed,
+      above: listed ? await subpages.update(session, cameOrWent) : []
+    }
+  }
+}
+
+/** @param {Edit} edit @param {Head | null} before @returns {Accepted | Refused} */
+function outcomeOf (edit, before) {
+  try {
+    edit.precondition(before)
+  } catch (refusal) {
+    return { refusal }
+  }
+  const { change, rendered } = edit
+  return {
+    edit,
+    before,
+    revision: (before?.revision ?? 0) + 1,
+    links: rendered?.links ?? [],
+    tags: rendered === null ? [] : change.tags ?? before?.tags ?? []
+  }
+}
+
+/** @param {Accepted} accepted @param {Date} now */
+function revisionOf ({ edit, before, revision, tags }, now) {
+  const { name, change, attribution: { author = '', summary = '' }, rendered } = edit
+  return {
+    page: name,
+    revision,
+    // A renamed page's revisions moved to its new name.
+    follows: before === null || before.redirect_to ? null : before.revision,
+    content: change.content,
+    content_bytes: change.contentBytes,
+    tags,
+    author,
+    summary,
+    deleted: rendered === null,
+    created_at: now
+  }
+}
+
+/** @param {string[]} some @param {string[]} others */
+function symmetricDifference (some, others) {
+  const [before, after] = [new Set(some), new Set(others)]
+  return [...some.filter((name) => !after.has(name)), ...others.filter((name) => !before.has(name))]
+}
