@@ -66,8 +66,9 @@ export async function buildApp (
   parts = {}
 ) {
   const requestIds = createRequestIds()
+  const tracing = await tracingOf(config, (text) => app.log.warn(text))
   /** @type {FastPath} */
-  const fastPath = createFastPath({ onStart: counter.add })
+  const fastPath = createFastPath({ onStart: counter.add, around: tracing?.around })
   const { serverFactory } = fastPath
   const app = Fastify(serverOptions({
     config,
@@ -82,14 +83,19 @@ export async function buildApp (
   }))
   app.server.maxConnections = CONNECTIONS_MAX
   refuseConnectAndExpect(app.server)
+  // Closing runs in the reverse order: the last spans are sent, too.
+  if (tracing) app.addHook('onClose', tracing.close)
 
   // prom-client makes the start slower.
   const observing = config.METRICS_PORT === undefined ? undefined : await import('./observe/metrics.js')
-  const services = createServices(config, app.log, { ...caches, ...parts, createMetrics: observing?.createMetrics })
+  const services = createServices(config, app.log, {
+    ...caches, ...parts, createMetrics: observing?.createMetrics, tracing
+  })
   const { database, metrics } = services
-  const limits = createConcurrencyLimits({ waitMaxMs: config.QUEUE_WAIT_MAX_MS })
+  const slots = createConcurrencyLimits({ waitMaxMs: config.QUEUE_WAIT_MAX_MS })
+  const limits = tracing ? tracing.waiting(slots) : slots
   const viewRoutes = [...VIEW_ROUTES, SHORT_LINK_ROUTE]
-  const observe = createObserver(config, app.log, { requestIds, viewRoutes, metrics })
+  const observe = createObserver(config, app.log, { requestIds, viewRoutes, metrics, tracing })
   const answerError = createErrorHandler(database.isUnavailable)
 
   const knownRoutes = recordRoutes(app)
@@ -176,6 +182,16 @@ async function registerRoutes (app, { config, services, counter, processes, fast
   await app.register(pictureRoutes, { files, search })
   await app.register(authorRevertRoutes, { authorRevert: services.authorRevert })
   if (users && sessions) await app.register(signInRoutes, { users, sessions, clientKey, secure })
+}
+
+/**
+ * Traces cost nothing while they are off: no module of OpenTelemetry is loaded.
+ * @param {Config} config @param {(text: string) => void} warn
+ */
+async function tracingOf (config, warn) {
+  if (config.OTEL_EXPORTER_OTLP_ENDPOINT === undefined) return undefined
+  const { createTracing } = await import('./tracing/tracing.js')
+  return createTracing(config, warn)
 }
 
 /** @returns {() => WikiProcess[]} */

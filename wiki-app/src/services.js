@@ -37,6 +37,7 @@ import { createAuthorsPool } from './threads/authors.js'
 /** @import {Models} from './pages/model.js' */
 /** @import {SharedRedis} from './shared/connection.js' */
 /** @import {Config} from './settings.js' */
+/** @import {Tracing} from './tracing/tracing.js' */
 
 const MIB = 1_048_576
 const IMPORTS_MAX = 2
@@ -49,6 +50,7 @@ const IMPORTS_MAX = 2
  * @property {Purge | Record<string, Purge>} [purge]  by API if there are several
  * @property {Partial<Timing>} [timing]
  * @property {typeof createMetrics} [createMetrics]
+ * @property {Tracing} [tracing]
  */
 
 /**
@@ -57,9 +59,11 @@ const IMPORTS_MAX = 2
  * @param {Config} config @param {Log} log @param {Parts & Replacements} parts
  */
 export function createServices (config, log, parts) {
-  const { createMetrics, makeRenderer = createRenderer, makeOldRevisions = createOldRevisions } = parts
+  const { createMetrics, tracing, makeRenderer = createRenderer, makeOldRevisions = createOldRevisions } = parts
   const users = config.USERS_FILE === undefined ? null : readUsers(config.USERS_FILE)
-  const database = createDatabase(config.MONGODB_URI, log, { poolMax: config.DATABASE_POOL_MAX })
+  const database = createDatabase(config.MONGODB_URI, log, {
+    poolMax: config.DATABASE_POOL_MAX, watchCommands: tracing?.watchCommands
+  })
   const models = defineModels(database.connection)
   const metrics = createMetrics?.(database)
   const redis = redisOf(config, log)
@@ -70,11 +74,12 @@ export function createServices (config, log, parts) {
 
   const authors = createAuthorsPool()
   const rendering = makeRenderer({ maxBytes: config.PAGE_MAX_BYTES, pool: authors })
-  const renderer = metrics ? metrics.timed(rendering) : rendering
-  const { connection } = database
-  const { shortLinks, refuseOtherForms } = shortLinksOf(config, { models, connection, redis, replica })
-  const pages = createPageStore({ models, renderer, outbox: purges, shortLinks, log, ...storeSettingsOf(config) })
-  const store = metrics ? metrics.counted(pages) : pages
+  const renderer = watched(rendering, metrics?.timed, tracing?.rendering)
+  const linkParts = { models, connection: database.connection, redis, replica, tracing }
+  const { shortLinks, refuseOtherForms } = shortLinksOf(config, linkParts)
+  const storeSettings = { ...storeSettingsOf(config), createLoader: tracing?.createLoader }
+  const pages = createPageStore({ models, renderer, outbox: purges, shortLinks, log, ...storeSettings })
+  const store = watched(pages, metrics?.counted, tracing?.changing)
   const history = createHistory(models)
   const files = createFileStore({
     models: defineFileModels(database.connection), maxBytes: config.UPLOAD_MAX_BYTES, outbox: purges
@@ -113,6 +118,12 @@ export function createServices (config, log, parts) {
     })
   }
 }
+
+/**
+ * @template T @param {T} part @param {(((part: NoInfer<T>) => NoInfer<T>) | undefined)[]} watchers
+ * @returns {T} of the same interface
+ */
+const watched = (part, ...watchers) => watchers.reduce((inner, watch) => watch ? watch(inner) : inner, part)
 
 /** @param {Config} config */
 const storeSettingsOf = (config) => ({
@@ -165,13 +176,16 @@ function redisOf ({ REDIS_URL: url }, log) {
 }
 
 /**
+ * @typedef {Record<'redis' | 'replica', SharedRedis | undefined>} RedisParts
  * @param {Config} config
- * @param {{models: Models, connection: Connection} & Record<'redis' | 'replica', SharedRedis | undefined>} parts
+ * @param {{models: Models, connection: Connection, tracing?: Tracing} & RedisParts} parts
  */
-function shortLinksOf (config, { models, connection, redis, replica }) {
+function shortLinksOf (config, { models, connection, redis, replica, tracing }) {
   const model = defineShortLinks(connection, config.SHORT_LINK_INDEX)
   const levelOf = redis && config.SHORT_LINK_READS === 'redis' ? redisLevel({ redis, replica }) : undefined
-  const shortLinks = createShortLinks({ models, model, readsAtOnce: config.PAGE_READS_AT_ONCE, levelOf })
+  const shortLinks = createShortLinks({
+    models, model, readsAtOnce: config.PAGE_READS_AT_ONCE, createLoader: tracing?.createLoader, levelOf
+  })
   return { shortLinks, refuseOtherForms: model.refuseOtherForms }
 }
 

@@ -35,6 +35,12 @@ export function integer (least, most, spec) {
   return { default: 0, ...spec, read: (given) => allows(given) ? Number(given) : refuse() }
 }
 
+/** @param {Spec<number>} spec @returns {SettingSpec<number>} */
+export function share (spec) {
+  const allows = (/** @type {string} */ given) => /^(?:0|1|0?\.\d{1,9}|1\.0{1,9})$/.test(given)
+  return { default: 0, ...spec, read: (given) => allows(given) ? Number(given) : refuse() }
+}
+
 /**
  * @template {string} T @param {readonly T[]} names
  * @param {Omit<SettingSpec<T>, 'read' | 'allowed'>} spec @returns {SettingSpec<T>}
@@ -81,6 +87,21 @@ export function isOrigin (given) {
   if (!URL.canParse(given)) return false
   const { protocol, origin } = new URL(given)
   return (protocol === 'https:' || protocol === 'http:') && given.replace(/\/$/, '').toLowerCase() === origin
+}
+
+/** @param {string} given  without a query: paths are put behind it */
+export function isHttpAddress (given) {
+  return /^https?:\/\/[^?#\s]+$/i.test(given) && URL.canParse(given)
+}
+
+/** @param {string} given  name=value, with commas between */
+export function areHeaders (given) {
+  try {
+    // Node refuses other characters when it sends them.
+    return given.split(',').every((pair) => /^[\w!#$&'*+.^`|~-]+=[\x20-\x7e]*$/.test(decodeURIComponent(pair.trim())))
+  } catch {
+    return false
+  }
 }
 
 /** @param {string} given */

@@ -2,12 +2,14 @@ import { trustOf } from './access/client.js'
 import { ACCESS_MODES } from './access/roles.js'
 import { CACHE_POLICY_NAMES } from './caching/cache-policy.js'
 import { WRITE_STRATEGIES } from './pages/commit.js'
+import {
+  APIS_MAX, areApiUrls, areHeaders, choice, integer, isHttpAddress, isMongodbUri, isOrigin, isThere, listed, optional,
+  pageName, share, text
+} from './setting-readers.js'
 import { parseRedisUrl } from './shared/address.js'
 import { SHORT_LINK_READS } from './short-links/levels.js'
 import { SHORT_LINK_INDEXES } from './short-links/model.js'
-import {
-  APIS_MAX, areApiUrls, choice, integer, isMongodbUri, isOrigin, isThere, listed, optional, pageName, text
-} from './setting-readers.js'
+import { SAMPLERS } from './tracing/samplers.js'
 
 const MIB = 1_048_576
 const YEAR_S = 31_536_000
@@ -198,6 +200,31 @@ export const SETTINGS = {
     default: '127.0.0.1',
     allowed: 'an address or host name for the metrics to listen on',
     does: 'the address of `METRICS_PORT`'
+  }),
+  OTEL_EXPORTER_OTLP_ENDPOINT: optional(text(isHttpAddress, {
+    allowed: 'http[s]://host[:port][/path] of a collector of traces, without a query, or not set for no traces',
+    shown: 'no traces',
+    does: 'a collector that takes traces by OTLP/HTTP (JSON) at `/v1/traces` below this address, see below',
+    secret: true
+  })),
+  OTEL_EXPORTER_OTLP_HEADERS: optional(text(areHeaders, {
+    allowed: 'name=value, with commas between, of ASCII, commas in values percent-encoded',
+    does: 'headers that the collector asks for, such as a key: `name=value`, with commas between',
+    secret: true
+  })),
+  OTEL_SERVICE_NAME: text(isThere, {
+    default: 'stevec-wiki',
+    allowed: 'a name',
+    does: 'the wiki\'s name in its traces'
+  }),
+  OTEL_TRACES_SAMPLER: choice(SAMPLERS, {
+    default: 'parentbased_always_on',
+    does: 'which requests are traced; with `parentbased_…` a request that has a `traceparent` decides itself'
+  }),
+  OTEL_TRACES_SAMPLER_ARG: share({
+    default: 1,
+    allowed: 'a number from 0 to 1',
+    does: 'the share of them, for `traceidratio` and `parentbased_traceidratio`'
   }),
   STATUS_FILE: optional(text(isThere, {
     allowed: 'the path of a file',

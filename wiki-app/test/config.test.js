@@ -33,7 +33,10 @@ test('an environment without settings gives the defaults; other variables are ig
     WRITES_PER_MINUTE: 60,
     QUEUE_WAIT_MAX_MS: 500,
     TRUSTED_PROXIES: 'loopback',
-    METRICS_HOST: '127.0.0.1'
+    METRICS_HOST: '127.0.0.1',
+    OTEL_SERVICE_NAME: 'stevec-wiki',
+    OTEL_TRACES_SAMPLER: 'parentbased_always_on',
+    OTEL_TRACES_SAMPLER_ARG: 1
   })
 })
 

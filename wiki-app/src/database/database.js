@@ -82,14 +82,18 @@ async function refuseLoneServer (client) {
   )
 }
 
+/** @typedef {(client: import('mongodb').MongoClient) => void} WatchClient */
+
 /**
  * @param {Connection} connection @param {string} uri
- * @param {{poolMax: number, watch: (client: import('mongodb').MongoClient) => void}} options
+ * @param {{poolMax: number, watch: WatchClient, watchCommands?: WatchClient}} options
  */
-async function open (connection, uri, { poolMax, watch }) {
+async function open (connection, uri, { poolMax, watch, watchCommands }) {
   if (connection.db !== undefined) return
-  const client = createClient(uri, { ...OPTIONS, maxPoolSize: poolMax })
+  const monitoring = watchCommands && { monitorCommands: true }
+  const client = createClient(uri, { ...OPTIONS, maxPoolSize: poolMax, ...monitoring })
   watch(client)
+  watchCommands?.(client)
   try {
     await client.connect()
     await refuseLoneServer(client)
@@ -104,9 +108,9 @@ const ping = (/** @type {Db} */ db) => db.command({ ping: 1 }, { timeoutMS: PING
 
 /**
  * @param {string} uri @param {import('fastify').FastifyBaseLogger} log
- * @param {{poolMax?: number}} [options]  connections to each server
+ * @param {{poolMax?: number, watchCommands?: WatchClient}} [options]  `poolMax`: connections to each server
  */
-export function createDatabase (uri, log, { poolMax = 100 } = {}) {
+export function createDatabase (uri, log, { poolMax = 100, watchCommands } = {}) {
   const connection = mongoose.createConnection()
   for (const [name, value] of Object.entries(MONGOOSE_OPTIONS)) connection.set(name, value)
   const monitor = createClient(uri, { ...OPTIONS, maxPoolSize: 1, heartbeatFrequencyMS: MONITOR_HEARTBEAT_MS })
@@ -129,7 +133,7 @@ export function createDatabase (uri, log, { poolMax = 100 } = {}) {
 
   async function attempt () {
     try {
-      await open(connection, uri, { poolMax, watch: nodes.watch })
+      await open(connection, uri, { poolMax, watch: nodes.watch, watchCommands })
       // Connecting takes longer than later pings.
       await monitor.db().command({ ping: 1 })
       await Promise.all(Object.values(connection.models).map((model) => model.createIndexes()))

@@ -1,6 +1,6 @@
 import { createServer } from 'node:http'
 
-/** @import {IncomingMessage} from 'node:http' */
+/** @import {IncomingMessage, RequestListener} from 'node:http' */
 
 /**
  * In `head`, names and values alternate.
@@ -19,9 +19,10 @@ import { createServer } from 'node:http'
  * Fastify's overhead exceeds the cost of a cached response (docs/decisions/0017). Routes and hooks do not see these
  * requests.
  * @template Found
- * @param {{onStart: (method: string) => void}} on  when `find` returns something
+ * @param {{onStart: (method: string) => void, around?: (listener: RequestListener) => RequestListener}} on
+ *   `onStart`: when `find` returns something; `around`: sees every request first
  */
-export function createFastPath ({ onStart }) {
+export function createFastPath ({ onStart, around = (listener) => listener }) {
   /** @type {Finder<Found>} */
   let others = { find: () => undefined, ready: () => undefined }
   /** @type {{below: string, finder: Finder<Found>}[]} */
@@ -58,7 +59,7 @@ export function createFastPath ({ onStart }) {
      * @param {Record<string, any>} options  Fastify does not apply them to a server of ours
      */
     serverFactory (byFramework, { keepAliveTimeout, requestTimeout }) {
-      const server = createServer((request, response) => {
+      const server = createServer(around((request, response) => {
         const finder = finderOf(request.url)
         const now = () => finder.answered === undefined ? 0 : performance.now()
         // While closing, the framework adds `Connection: close`.
@@ -78,7 +79,7 @@ export function createFastPath ({ onStart }) {
         }
         if (found instanceof Promise) found.then(answer, passOn)
         else answer(found)
-      })
+      }))
       return Object.assign(server, { keepAliveTimeout, requestTimeout })
     },
 

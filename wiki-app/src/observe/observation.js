@@ -5,21 +5,23 @@ import { createRequestLog } from './request-log.js'
 /** @import {FastPath} from '../http/fast-path.js' */
 /** @import {Metrics, ShowMetrics} from './metrics.js' */
 /** @import {Note} from './request-log.js' */
+/** @import {Tracing} from '../tracing/tracing.js' */
 
 const LOGS_REQUESTS = new Set(['info', 'debug', 'trace'])
 
 /**
  * @param {import('../settings.js').Config} config @param {FastifyBaseLogger} log
- * @param {{requestIds: (raw: any) => string, viewRoutes: string[], metrics?: Metrics}} options
- * @returns {Note | undefined} undefined: log and metrics are off
+ * @param {{requestIds: (raw: any) => string, viewRoutes: string[], metrics?: Metrics, tracing?: Tracing}} options
+ * @returns {Note | undefined} undefined: log, metrics and traces are off
  */
-export function createObserver (config, log, { requestIds, viewRoutes, metrics }) {
+export function createObserver (config, log, { requestIds, viewRoutes, metrics, tracing }) {
   /** @type {Note[]} */
   const notes = []
   if (LOGS_REQUESTS.has(config.LOG_LEVEL)) {
     notes.push(createRequestLog(log, { idOf: requestIds, viewRoutes, viewsPerS: config.LOG_VIEWS_PER_S }))
   }
   if (metrics) notes.push(metrics.observe)
+  if (tracing) notes.push(tracing.observe)
   if (notes.length === 0) return undefined
   return (request, route, status, durationMs) => { for (const note of notes) note(request, route, status, durationMs) }
 }

@@ -30,9 +30,9 @@ const READ_ATTEMPTS_MAX = 3
 
 /**
  * @typedef {{Pages: Model<Page>, currentHtml: CurrentHtml, renderer: Renderer, readsAtOnce: number}} Parts
- * @param {Parts} parts  `readsAtOnce`: pages in one database read
+ * @param {Parts & {createLoader?: typeof createBatchLoader}} parts  `readsAtOnce`: pages in one database read
  */
-export function createPageReads ({ Pages, currentHtml, renderer, readsAtOnce }) {
+export function createPageReads ({ Pages, currentHtml, renderer, readsAtOnce, createLoader = createBatchLoader }) {
   /** @type {(name: string) => Promise<PageView | null>} */
   const readView = batched(VIEW_FIELDS)
   /** @type {(name: string) => Promise<PageValidators | null>} */
@@ -40,7 +40,7 @@ export function createPageReads ({ Pages, currentHtml, renderer, readsAtOnce }) 
 
   /** @param {Record<string, number>} projection */
   function batched (projection) {
-    return createBatchLoader({
+    return createLoader({
       keysMax: readsAtOnce,
       readMany: async (names) => {
         const filter = { _id: { $in: names } }

@@ -11,6 +11,7 @@ import { createSubpages } from './subpages.js'
 
 /** @import {Renderer} from '../markdown/renderer.js' */
 /** @import {Outbox} from './commit.js' */
+/** @typedef {typeof import('../database/batch-loader.js').createBatchLoader} CreateLoader */
 
 /** @typedef {ReturnType<typeof createPageStore>} PageStore */
 
@@ -27,10 +28,10 @@ const SYNC = { strategy: 'sync', max: 1, waitMs: 0 }
  * All names are canonical.
  * @typedef {{models: import('./model.js').Models, renderer: Renderer, outbox?: Outbox, readsAtOnce: number}} Required
  * @typedef {Required & {shortLinks?: import('./commit.js').MovedLinks, saving?: import('./commit.js').Saving}} Parts
- * @param {Parts & {log: Pick<import('fastify').FastifyBaseLogger, 'warn'>}} parts
+ * @param {Parts & {createLoader?: CreateLoader, log: Pick<import('fastify').FastifyBaseLogger, 'warn'>}} parts
  */
 export function createPageStore ({
-  models, renderer, outbox = SILENT, shortLinks = NO_LINKS, saving = SYNC, readsAtOnce, log
+  models, renderer, outbox = SILENT, shortLinks = NO_LINKS, saving = SYNC, readsAtOnce, createLoader, log
 }) {
   const { Pages } = models
   const runExclusive = createKeyedMutex()
@@ -40,7 +41,7 @@ export function createPageStore ({
   const context = { models, targets, subpages, shortLinks, currentHtml, renderer, outbox, runExclusive }
   const commit = createCommit(context, saving)
   return {
-    ...createPageReads({ Pages, currentHtml, renderer, readsAtOnce }),
+    ...createPageReads({ Pages, currentHtml, renderer, readsAtOnce, createLoader }),
     ...createNameReads(models),
     save: createSave(context, commit),
     remove: createRemove(commit),

@@ -38,12 +38,13 @@ const DURABLE = { readConcern: { level: /** @type {const} */ ('majority') } }
  * Lasting short addresses. A page has no id but its name, so a renaming changes the name in its links, too, in its own
  * transaction, as in its revisions (docs/decisions/0043).
  * @typedef {{models: Pick<Models, 'Pages' | 'Revisions' | 'Targets'>, model: ShortLinkModel}} Stored
- * @param {Stored & {readsAtOnce: number, levelOf?: (database: Level) => Level}} parts  `levelOf`: what is in front of
+ * @typedef {{createLoader?: typeof createBatchLoader, levelOf?: (database: Level) => Level}} Around
+ * @param {Stored & {readsAtOnce: number} & Around} parts  `levelOf`: what is in front of
  *   the database
  */
-export function createShortLinks ({ models, model, readsAtOnce, levelOf = (database) => database }) {
+export function createShortLinks ({ models, model, readsAtOnce, createLoader, levelOf = (database) => database }) {
   const { Links, key } = model
-  const level = levelOf({ find: createRead(model, readsAtOnce), forget: async () => {} })
+  const level = levelOf({ find: createRead(model, readsAtOnce, createLoader), forget: async () => {} })
   const { known, make, choose } = createMaking(models, model)
 
   /**
@@ -107,11 +108,11 @@ const linkOf = (stored) =>
   ({ id: idOf(stored), page: stored.page, revision: stored.revision, created_at: stored.created_at })
 
 /**
- * @param {ShortLinkModel} model @param {number} readsAtOnce  ids in one read @returns {(id: string) => Promise<Target |
- *   null>}
+ * @param {ShortLinkModel} model @param {number} readsAtOnce  ids in one read
+ * @param {typeof createBatchLoader} [createLoader] @returns {(id: string) => Promise<Target | null>}
  */
-function createRead ({ Links, key }, readsAtOnce) {
-  return createBatchLoader({
+function createRead ({ Links, key }, readsAtOnce, createLoader = createBatchLoader) {
+  return createLoader({
     keysMax: readsAtOnce,
     readMany: async (ids) => {
       const filter = { [key]: ids.length === 1 ? ids[0] : { $in: ids } }
