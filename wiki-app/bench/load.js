@@ -9,7 +9,8 @@ const ANSWER_MAX_S = 60
 
 /**
  * @typedef {object} Load
- * @property {number} requests  answered
+ * @property {number} requests  answered as expected
+ * @property {number} refused  answered with the status that may also come
  * @property {number} rate_per_s  from the first response to the last, so that neither the generator's preparation nor
  *   its waiting at the end counts
  * @property {number[]} cpu_us  user and system time per request, of each of `pids`
@@ -25,17 +26,19 @@ const ANSWER_MAX_S = 60
  * @param {Request[] | (() => Request[])} options.requests  an array is shuffled for each connection; a function is
  *   called for each connection
  * @param {number} [options.expected]  the only status that counts
+ * @param {number} [options.refusal]  a status that may also come, and does not count
  * @param {number} [options.duration_s]
  * @param {number} [options.amount]  this many requests, however long they take
  * @param {number[]} [options.pids]  of the processes whose processor time is measured
  * @returns {Promise<Load>}
- * @throws {Error} when a response had another status, or there were fewer than two
+ * @throws {Error} when a response had another status, or fewer than two were as expected
  */
 export async function load ({
   url,
   connections,
   requests,
   expected = 200,
+  refusal,
   duration_s: duration = DURATION_S,
   amount,
   pids = []
@@ -66,11 +69,13 @@ export async function load ({
   )
   const answers = [...counts.values()].reduce((sum, count) => sum + count, 0)
   const good = counts.get(expected) ?? 0
-  if (result.errors > 0 || good !== answers || good < 2) {
+  const refused = refusal === undefined ? 0 : counts.get(refusal) ?? 0
+  if (result.errors > 0 || good + refused !== answers || good < 2) {
     throw new Error(`${url}: ${result.errors} errors, ${good} of ${answers} answers with ${expected}`)
   }
   return {
     requests: good,
+    refused,
     rate_per_s: (good - 1) / (lastAt - firstAt) * 1_000,
     cpu_us: pids.map((pid, index) => (cpuSeconds(pid) - serversBefore[index]) / good * 1e6),
     generator_cpu_share: (user + system) / 1000 / (performance.now() - startedAt)

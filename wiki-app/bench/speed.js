@@ -117,7 +117,7 @@ async function againstBare (servers, mongod) {
     load({ url: wiki.url, connections, requests: saves, pids: [wiki.pid] })
   const bareDriver = await openBareDriver(mongod.uriFor('bare'), TEXTS)
   const driver = async (/** @type {number} */ concurrency) =>
-    ({ requests: 0, rate_per_s: await bareDriver.saves(concurrency), cpu_us: [], generator_cpu_share: 0 })
+    ({ requests: 0, refused: 0, rate_per_s: await bareDriver.saves(concurrency), cpu_us: [], generator_cpu_share: 0 })
 
   const residentMbs = await memoryOf(wiki)
   let wikiRequests = MEMORY_AFTER_REQUESTS[MEMORY_AFTER_REQUESTS.length - 1]

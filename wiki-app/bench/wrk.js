@@ -62,6 +62,7 @@ export async function loadWithWrk ({
   }
   return {
     requests: answers,
+    refused: 0,
     rate_per_s: answers / durationUs * 1e6,
     cpu_us: [(cpuSeconds(pid) - serverBefore) / answers * 1e6],
     generator_cpu_share: (endedChildrenCpuSeconds() - wrkBefore) / (elapsedMs / 1000)

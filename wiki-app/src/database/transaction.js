@@ -105,9 +105,11 @@ function resultOf (attempt) {
  * @returns {Promise<Attempt<T>>} never rejects
  */
 export async function attempt (connection, work, wait) {
-  const session = await connection.startSession()
+  /** @type {ClientSession | undefined} */
+  let session
   let sent = false
   try {
+    session = await connection.startSession()
     session.startTransaction({ readConcern: { level: 'snapshot' }, writeConcern: { w: 'majority', journal: true } })
     const result = await work(session)
     if (wait.isOver()) throw new MongoNetworkTimeoutError('the database was away meanwhile')
@@ -116,7 +118,7 @@ export async function attempt (connection, work, wait) {
     await session.endSession()
     return { result }
   } catch (error) {
-    const aborted = abort(session)
+    const aborted = session && abort(session)
     const lost = isTransient(causeOf(error))
     // Without waiting for the abort otherwise: the database may be away.
     if (lost) await aborted
@@ -140,7 +142,8 @@ function isTransient (error) {
  * Whether it is about what was written, such as a document that is too large, and says nothing about the database.
  * @param {unknown} error
  */
-export const isOfDocuments = (error) => {
+export function isOfDocuments (error) {
   const cause = causeOf(error)
-  return cause instanceof MongoServerError ? !cause.hasErrorLabel('RetryableWriteError') : !(cause instanceof MongoError)
+  if (cause instanceof MongoServerError) return !cause.hasErrorLabel('RetryableWriteError')
+  return !(cause instanceof MongoError || cause instanceof mongoose.Error)
 }

@@ -80,6 +80,7 @@ export function createGroupCommit ({ connection, writeEdits, commitAlone, onComm
       return
     }
     const { error, lost, sent } = attempted
+    // A commit that was sent is never repeated: it may have succeeded.
     if (lost || (!sent && (isOver() || isOfDocuments(error)))) {
       const middle = Math.ceil(live.length / 2)
       await commitBatch(live.slice(0, middle))
