@@ -23,6 +23,7 @@ KNOWN_SETTINGS = (
     *("arrivals", "burst", "cache", "collapsing", "origin_cache_mib", "origin_delay_ms", "fault", "stale_if_error_s"),
     *("edges", "protocol", "database", "database_pool", "wikis", "wiki_cpu_share", "shared", "picture"),
     *("groups", "generators", "resource", "short_link_index", "short_link_reads"),
+    *("framework", "write_strategy", "gather_max", "gather_ms", "record_stop"),
     *("duration_max_s", "bound", "background_vus", "timeout_s"),
 )
 # These invalidate a page when a POST to it passes through them (RFC 9111, section 4.4). The other caches of

@@ -16,6 +16,9 @@ the kill. Only the wiki knows which of those in flight it counted. So
     answered ≤ counter ≤ answered + cut off + refreshes,    answered = sent − served by a cache − failed,
 
 because it is not recorded which of the edge's own requests reached an origin.
+
+Where a record service was stopped (`record_stop`), its counter ended with it: its last reading is at most what was
+sent.
 """
 
 from collections.abc import Mapping
@@ -130,6 +133,8 @@ def _check_balance(record: TrialRecord, stats: TrialStats, caching: bool) -> lis
     if not caching and served:
         found.append(f"{count_of(served, 'request')} served by a cache, but no cache is on the way")
     refreshes = record.refreshes
+    if record.setting("record_stop"):
+        return found + _check_stopped(record, stats)
     if record.fault is not None:
         found += _check_fault(record, record.fault, stats, sent - served - stats.failures)
     elif not sent - served + refreshes - _unanswered(stats) <= counter <= sent - served + refreshes:
@@ -150,6 +155,13 @@ def _check_balance(record: TrialRecord, stats: TrialStats, caching: bool) -> lis
     if not stats.failures and record.counter_writes != stats.writes:
         found.append(f"{count_of(stats.writes, 'write')} sent, but the counter says {record.counter_writes}")
     return found
+
+
+def _check_stopped(record: TrialRecord, stats: TrialStats) -> list[str]:
+    """A record service that was stopped: its counter is its last reading before the signal."""
+    if record.counter_requests <= stats.requests:
+        return []
+    return [f"{count_of(stats.requests, 'request')} sent, but the counter says {record.counter_requests}"]
 
 
 def _check_fault(record: TrialRecord, fault: Fault, stats: TrialStats, answered: int) -> list[str]:
@@ -176,7 +188,7 @@ def _check_plan(record: TrialRecord, stats: TrialStats, plan: Plan) -> list[str]
         found.append(f"{count_of(stats.iterations, 'iteration')} in the samples, but the plan has {plan.requests}")
     # Such an edit makes a page, or a link, with a name of its own.
     makes = record.setting("edit") == "create-get" or record.setting("resource") == "short-link"
-    named = not (makes and stats.writes > 0)
+    named = not (makes and stats.writes > 0) and record.setting("resource") != "record"
     if named and stats.iterations == plan.requests and stats.distinct_pages != plan.distinct_pages:
         found.append(f"samples of {count_of(stats.distinct_pages, 'page')}, but the plan has {plan.distinct_pages}")
     return found

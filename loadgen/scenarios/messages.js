@@ -1,6 +1,7 @@
 // The requests of a plan. Node and k6 both run this file: no APIs of either.
 import { editText, largestOf, pageText, sizeOf } from './content.js'
 import { newPageName, pageName } from './plan.js'
+import { EMPTY_PATH, recordOf, RECORDS_PATH } from './records.js'
 import { linkedPage, linkId, linkPath, newLinkedPage, newLinkId, pagesOfLinks } from './short-links.js'
 
 /**
@@ -15,7 +16,7 @@ import { linkedPage, linkId, linkPath, newLinkedPage, newLinkId, pagesOfLinks } 
 /** @typedef {import('../src/lab/generator.js').GeneratorSettings} GeneratorSettings */
 
 /** @param {GeneratorSettings} settings @returns {boolean} whether edits need `textOf` */
-export const needsText = ({ plan, resource }) => plan.edit_ratio > 0 && resource !== 'short-link'
+export const needsText = ({ plan, resource }) => plan.edit_ratio > 0 && resource === 'page'
 
 /** @param {GeneratorSettings} settings @returns {string} from which the texts of all edits are cut */
 export const textOf = ({ plan, edit_size_chars: editSize, page_size_chars: pageSize }) =>
@@ -27,6 +28,7 @@ export const textOf = ({ plan, edit_size_chars: editSize, page_size_chars: pageS
  *   textOf
  */
 export function createMessages (settings, { paths, base }) {
+  if (settings.resource === 'record') return recordMessages(settings)
   const { plan, mark } = settings
   const picture = settings.picture_markdown ?? ''
   const isOfLinks = settings.resource === 'short-link'
@@ -57,5 +59,19 @@ export function createMessages (settings, { paths, base }) {
       const path = settings.edit === 'create-get' ? `/wiki/${newPageName(mark, index)}` : readOf(page).path
       return { method: 'POST', path, body: bodyOf(index, page), type: 'text/markdown' }
     }
+  }
+}
+
+/** @param {GeneratorSettings} settings */
+function recordMessages ({ plan: { seed }, mark, write_strategy: strategy, page_size_chars: size }) {
+  const path = strategy === 'none' ? EMPTY_PATH : RECORDS_PATH
+  const sizeChars = /** @type {number} */ (size)
+  return {
+    /** @param {number} _ @returns {Request} */
+    readOf: (_) => ({ method: 'GET', path: EMPTY_PATH, body: null }),
+
+    /** @param {number} index @param {number} _ @returns {Request} */
+    editOf: (index, _) =>
+      ({ method: 'POST', path, body: JSON.stringify(recordOf({ seed, mark, index, sizeChars })), type: 'application/json' })
   }
 }

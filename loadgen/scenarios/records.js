@@ -5,6 +5,7 @@ const NUMBER_STREAM = 0x2c1b3c6d
 const LETTERS = 'abcdefghijklmnopqrstuvwxyz '
 
 /** @typedef {'none' | 'express' | 'koa' | 'fastify'} Framework  none: inserts without HTTP */
+/** @typedef {'none' | 'sync' | 'group-commit' | 'async' | 'group' | 'bulk'} WriteStrategy  none: nothing is inserted */
 
 export const RECORDS_PATH = '/records'
 export const EMPTY_PATH = '/empty'

@@ -131,6 +131,9 @@ let url
 /** Of this VU's samples. @type {typeof exec.vu.metrics.metadata | undefined} */
 let metadata
 
+/** Of this VU: the record service is stopped. What is left of the plan is not sent. */
+let isOver = false
+
 /** Ticks of Date by which the begin of the test is found. */
 const TICKS = 5
 
@@ -190,6 +193,7 @@ export const readUntilTold = orAbort(readOn)
 
 /** @param {Began} began */
 function oneIteration ({ testBeganAtUs, beginMs }) {
+  if (isOver) return
   const index = settings.groups === null
     ? (scenario ??= exec.scenario).iterationInTest
     : indexOfClient(settings.vus)
@@ -262,6 +266,7 @@ function send ({ method, path, body, type = '', linksTo }, index, plannedAtUs) {
     tags: { name: 'page' }
   })
   const endedMs = clockMs()
+  isOver = Boolean(settings.record_stop) && response.status === 0
   const { timings } = response
   // Metadata, unlike tags, creates no time series.
   metadata ??= exec.vu.metrics.metadata

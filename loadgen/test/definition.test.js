@@ -14,6 +14,8 @@ import { leaveOutMissing } from '../src/lab/missing-tools.js'
 import { pauseLines, studyLines } from '../src/lab/study-lines.js'
 import { STUDY } from '../src/lab/study.js'
 
+const RECORDS = Object.freeze({ resource: 'record', framework: 'koa', door: 'source', page_size_chars: 100 })
+
 describe('an experiment', () => {
   for (const name of experimentNames()) {
     test(`${name} follows the schema, has the name of its file, and has both presets`, () => {
@@ -313,6 +315,25 @@ describe('an experiment', () => {
           /a short link is made by one PUT: edit is for resource page/
         ],
         [{ settings: { resource: 'short-link', short_link_index: 'lsm' } }, /short_link_index must be equal to one of/],
+        [{ settings: { framework: 'koa' } }, /framework and record_stop are for resource record/],
+        [{ settings: { write_strategy: 'bulk' } }, /write_strategy of a page is sync, not bulk/],
+        [{ settings: RECORDS }, /a GET inserts nothing: write_strategy must be none/],
+        [{ settings: { ...RECORDS, edit_ratio: 0.5 } }, /a trial of records reads or writes: edit_ratio is 0 or 1/],
+        [{ settings: { ...RECORDS, edit_ratio: 1, edges: 2 } }, /records go past doors, caches and pages: edges must be 1/],
+        [{ settings: { ...RECORDS, edit_ratio: 1, page_size_chars: 10_001 } }, /of a record is one number up to 10000/],
+        [
+          { settings: { ...RECORDS, edit_ratio: 1, record_stop: { signal: 'SIGKILL', after_requests: 5 } } },
+          /record_stop ends the trial early: bound must be "either"/
+        ],
+        [
+          {
+            settings: {
+              ...{ ...RECORDS, edit_ratio: 1, bound: 'either', requests: 5 },
+              record_stop: { signal: 'SIGKILL', after_requests: 5 }
+            }
+          },
+          /after_requests must be less than requests/
+        ],
         [{ settings: { popularity: { zipf: 0 } } }, /popularity\/zipf must be > 0/],
         [{ settings: { popularity: 'zipf' } }, /popularity must be equal to one of the allowed values/],
         [{ settings: { pages: 100000, page_size_chars: 1000000 } }, /100000 pages of this size are more than/]

@@ -1,4 +1,5 @@
 import { endOf } from '../../scenarios/arrivals.js'
+import { recordContradiction } from '../records/contradiction.js'
 import { meanOf } from '../../scenarios/content.js'
 import { pagesNeeded } from '../../scenarios/short-links.js'
 
@@ -25,7 +26,7 @@ function groupContradiction ({ groups, model, vus, requests, background_vus: bac
  * @returns {string | null}
  */
 function linkContradiction ({ resource, edit, picture, short_link_index: index, short_link_reads: reads, shared }) {
-  if (resource === 'page') {
+  if (resource !== 'short-link') {
     const isPlain = index === 'id' && reads === 'database'
     return isPlain ? null : 'short_link_index and short_link_reads are for resource short-link'
   }
@@ -69,7 +70,7 @@ export function contradiction (settings) {
   if (settings.picture && (settings.edit_size_chars ?? meanOf(size)) < PICTURE_TEXT_CHARS) {
     return `a text with a picture has at least ${PICTURE_TEXT_CHARS} characters: raise edit_size_chars`
   }
-  const special = groupContradiction(settings) ?? linkContradiction(settings)
+  const special = groupContradiction(settings) ?? linkContradiction(settings) ?? recordContradiction(settings)
   if (special !== null) return special
   if (settings.cache !== 'edge' && settings.door !== 'cached') {
     return `cache sets the cache at the door cached, and the door is ${settings.door}`

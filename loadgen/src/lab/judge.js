@@ -84,6 +84,7 @@ export function problemsOf (findings) {
 
   problems.push(...problemsOfProbe(findings, samples), ...problemsOfWiki(findings))
   const totals = totalsOf(samples, background?.samples ?? null)
+  if (trial.settings.record_stop !== null) return [...problems, ...problemsOfStop(findings, totals)]
   if (trial.settings.fault !== null) {
     const answered = totals.sent - totals.served - samples.requests_failed
     return [...problems, ...problemsOfFault(findings, answered)]
@@ -212,6 +213,15 @@ function problemsOfSums ({ counter, refreshes }, samples, { sent, served, unansw
   )
   return problems
 }
+
+/**
+ * The count of a record service ends with it: the last reading before the signal is at most what was sent.
+ * @param {Findings} findings
+ * @param {ReturnType<typeof totalsOf>} totals
+ */
+const problemsOfStop = ({ counter }, { sent }) => counter.requests <= sent
+  ? []
+  : [`${countOf(sent, 'request')} sent, but the service had counted ${counter.requests} before it was stopped`]
 
 /**
  * @param {Findings} findings

@@ -140,7 +140,8 @@ export function createLabStack ({ directory, databases, ports, origin, profile, 
       }
       const stack = current()
       const caching = cachingFor(settings)
-      if (isDeepStrictEqual(stack.caching, caching)) return 'nothing'
+      // Records go past the wiki: whichever runs stays as it is.
+      if (settings.resource === 'record' || isDeepStrictEqual(stack.caching, caching)) return 'nothing'
       await disengage()
       await restartWiki(stack.state, origin, { ...caching, ...OPEN_TO_TRIALS })
       stack.caching = caching

@@ -6,6 +6,8 @@ import { pagesNeeded } from '../../scenarios/short-links.js'
 
 /** Of a short link in the database, its indexes included. */
 const LINK_CHARS = 200
+/** Of a record in the journal: its collection is dropped after the trial. */
+const RECORD_CHARS = 100
 
 /**
  * Tracks the known size of each page in the wiki, so that only missing or different pages are written before a trial.
@@ -37,6 +39,7 @@ export function createPageSizes (seed) {
      */
     edited ({ settings, plan: { plan } }) {
       let chars = 0
+      if (settings.resource === 'record') return plan.edit_ratio * plan.requests * RECORD_CHARS
       for (let index = 0; plan.edit_ratio > 0 && index < plan.requests; index++) {
         const { page, edit } = requestAt(plan, index)
         if (!edit) continue

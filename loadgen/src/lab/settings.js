@@ -45,6 +45,11 @@
  * @property {import('../stack/shared.js').Shared} shared
  * @property {'id' | 'btree' | 'hashed'} short_link_index
  * @property {'database' | 'redis'} short_link_reads
+ * @property {import('../../scenarios/records.js').Framework} framework
+ * @property {import('../../scenarios/records.js').WriteStrategy} write_strategy
+ * @property {number | null} gather_max
+ * @property {number | null} gather_ms
+ * @property {import('../records/stop.js').RecordStop | null} record_stop
  * @property {number} origin_delay_ms
  * @property {import('./fault.js').Fault | null} fault
  * @property {number} duration_max_s
@@ -95,6 +100,11 @@ export const DEFAULT_SETTINGS = Object.freeze({
   shared: 'none',
   short_link_index: 'id',
   short_link_reads: 'database',
+  framework: 'none',
+  write_strategy: 'sync',
+  gather_max: null,
+  gather_ms: null,
+  record_stop: null,
   origin_delay_ms: 0,
   fault: null,
   duration_max_s: 600,

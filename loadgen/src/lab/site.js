@@ -116,11 +116,8 @@ function createStackSite ({ directory, databaseUri, processes, origin, profile, 
     },
 
     facts: { target: null, origin: origin.facts, wiki_shares_missing: missingForWikiShares() },
-    logs,
+    ...{ logs, databaseUri, start, processes, sample: origin.sample },
     hasPops: ({ edges }) => edges > 1,
-    start,
-    sample: origin.sample,
-    processes,
     quotaCores: profile.applied.cpu ? profile.asked.origin.cpu_share : null,
 
     watchPurges (settings) {
@@ -137,6 +134,7 @@ function createStackSite ({ directory, databaseUri, processes, origin, profile, 
      */
     async prepare (settings, mark) {
       const { doors } = await start(settings)
+      if (settings.resource === 'record') return { doors, warmUp: null }
       if (preparation.isHeavy(settings)) await stack.disengage()
       const warmUp = await preparation.prepare(settings, doors, wikiUrls(), mark)
       if (settings.short_link_reads === 'redis') await forgetShortLinks(stack.state())
@@ -216,6 +214,7 @@ const faultsOf = ({ origin, stack, signal }) => async (fault, { generators, hasR
  * @property {Record<string, unknown> & {origin?: import('../stack/origin/origin.js').OriginFacts}} facts
  *   more manifest fields
  * @property {import('./logs.js').Logs} logs
+ * @property {() => string} [databaseUri]  of the running stack; absent where the database is somebody else's
  * @property {import('../stack/origin/origin.js').Origin['sample']} [sample]  samples the origin's load, if possible
  * @property {() => import('../machine/reading.js').WatchedProcess[]} processes  of this machine that serve requests
  * @property {number | null} quotaCores  that the origin's processes may use together; null: no limit

@@ -4,6 +4,7 @@ import { RAW_SUFFIX, round } from './generator.js'
 import { requestsPlanned } from './matrix.js'
 import { measure } from './measure.js'
 import { nothingMeasured } from './trial-facts.js'
+import { measureRecords } from '../records/measure-records.js'
 
 /**
  * What a trial needs of its run.
@@ -47,7 +48,8 @@ export async function runTrial (context, trial) {
   let measured
   let broken = null
   try {
-    measured = await measure(context, trial, directory, elapsed)
+    const measureIt = trial.settings.resource === 'record' ? measureRecords : measure
+    measured = await measureIt(context, trial, directory, elapsed)
   } catch (error) {
     signal.throwIfAborted()
     broken = `the trial could not be done: ${/** @type {Error} */ (error).message}`

@@ -1,0 +1,56 @@
+/** Those of the wiki, which is the only one to have pages. @type {string[]} */
+const OF_THE_WIKI = ['sync']
+
+/** What no record service has; the values that a trial of records may have. */
+const PLAIN = /** @type {const} */ ({
+  door: 'source',
+  protocol: 'http',
+  edges: 1,
+  background_vus: 0,
+  groups: null,
+  fault: null,
+  edit: 'post',
+  picture: false,
+  cache: 'edge',
+  origin_delay_ms: 0
+})
+
+/** Of the service (../../records/record.js). */
+const TEXT_MAX_CHARS = 10_000
+
+/**
+ * Finds settings of records that contradict each other, or that other resources do not have.
+ * @param {import('../lab/settings.js').Settings} settings
+ * @returns {string | null}
+ */
+export function recordContradiction (settings) {
+  const { resource, framework, write_strategy: strategy, record_stop: stop } = settings
+  if (resource === 'record') return ofService(settings) ?? ofStop(settings)
+  if (framework !== 'none' || stop !== null) return 'framework and record_stop are for resource record'
+  const known = resource === 'page' ? OF_THE_WIKI : ['sync']
+  return known.includes(strategy) ? null : `write_strategy of a ${resource} is ${known.join(' or ')}, not ${strategy}`
+}
+
+/** @param {import('../lab/settings.js').Settings} settings */
+function ofService (settings) {
+  const { framework, write_strategy: strategy, edit_ratio: edits, page_size_chars: size } = settings
+  for (const [name, value] of Object.entries(PLAIN)) {
+    const own = settings[/** @type {keyof typeof PLAIN} */ (name)]
+    if (own !== value) return `records go past doors, caches and pages: ${name} must be ${value}, not ${own}`
+  }
+  if (typeof size !== 'number' || size > TEXT_MAX_CHARS) {
+    return `page_size_chars of a record is one number up to ${TEXT_MAX_CHARS}`
+  }
+  if (edits !== 0 && edits !== 1) return 'a trial of records reads or writes: edit_ratio is 0 or 1'
+  if (edits === 0 && strategy !== 'none') return 'a GET inserts nothing: write_strategy must be none'
+  if (framework === 'none' && strategy === 'none') return 'without a framework there is nothing but the insert'
+  return null
+}
+
+/** @param {import('../lab/settings.js').Settings} settings */
+function ofStop ({ framework, write_strategy: strategy, record_stop: stop, requests, bound }) {
+  if (stop === null) return null
+  if (framework === 'none' || strategy === 'none') return 'record_stop needs a framework, and a write_strategy'
+  if (bound !== 'either') return 'record_stop ends the trial early: bound must be "either"'
+  return stop.after_requests < requests ? null : 'record_stop.after_requests must be less than requests'
+}
