@@ -11,9 +11,22 @@ export const cachingFor = (settings) => ({
   ORIGIN_CACHE_MIB: String(settings.origin_cache_mib),
   SHORT_LINK_INDEX: settings.short_link_index,
   SHORT_LINK_READS: settings.short_link_reads,
+  ...savingFor(settings),
   // The default repeats a purge after ten seconds. No request takes that long here, and each trial would wait for it.
   PURGE_REPEAT_AFTER_S: '1'
 })
+
+/**
+ * Of a trial of records, the setting is the record service's.
+ * @param {import('./definition.js').Settings} settings
+ */
+const savingFor = ({ resource, write_strategy: strategy, gather_max: max, gather_ms: ms }) => resource === 'record'
+  ? {}
+  : {
+      WRITE_STRATEGY: strategy,
+      ...max === null ? {} : { GROUP_COMMIT_MAX: String(max) },
+      ...ms === null ? {} : { GROUP_COMMIT_WAIT_MS: String(ms) }
+    }
 
 /**
  * Disables every limit that refuses requests: trials write all pages anonymously from one address, and the experiments

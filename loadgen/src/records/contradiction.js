@@ -1,5 +1,6 @@
 /** Those of the wiki, which is the only one to have pages. @type {string[]} */
-const OF_THE_WIKI = ['sync']
+const OF_THE_WIKI = ['sync', 'group-commit']
+const GATHERING = ['group-commit', 'group', 'bulk']
 
 /** What no record service has; the values that a trial of records may have. */
 const PLAIN = /** @type {const} */ ({
@@ -24,7 +25,10 @@ const TEXT_MAX_CHARS = 10_000
  * @returns {string | null}
  */
 export function recordContradiction (settings) {
-  const { resource, framework, write_strategy: strategy, record_stop: stop } = settings
+  const { resource, framework, write_strategy: strategy, record_stop: stop, gather_max: max, gather_ms: ms } = settings
+  if ((max !== null || ms !== null) && !GATHERING.includes(strategy)) {
+    return `gather_max and gather_ms are for ${GATHERING.join(', ')}, not for write_strategy ${strategy}`
+  }
   if (resource === 'record') return ofService(settings) ?? ofStop(settings)
   if (framework !== 'none' || stop !== null) return 'framework and record_stop are for resource record'
   const known = resource === 'page' ? OF_THE_WIKI : ['sync']
