@@ -33,6 +33,7 @@ test-slow: ## runs that are interrupted, killed and resumed, a study, failover, 
 	@./stevec setup --with faketime
 	@./stevec setup --with redis
 	@./stevec setup --with helm
+	@./stevec setup --with s3
 	@.ci/with-node "$(NODE)" node .ci/test.js slow
 
 verify: setup ## the lab measures what is known, to see that it can be trusted

@@ -66,6 +66,8 @@ export function readConfig (env = process.env) {
       tokenFile: env.CLOUDFLARE_API_TOKEN_FILE,
       apiUrl: env.CLOUDFLARE_API_URL || undefined
     },
+    /** The wiki's settings for pictures, for a backup. @type {Record<string, string | undefined>} */
+    pictureEnvironment: Object.fromEntries(Object.entries(env).filter(([name]) => name.startsWith('PICTURE_'))),
     /** Settings passed on to a wiki on another machine. @type {Record<string, string>} */
     wikiEnvironment: pick(env, REMOTE_WIKI_VARIABLES),
     /** For a wiki on this machine. */

@@ -56,14 +56,14 @@ test('image tools are used if all are installed; root gets them from apt-get, ot
 test('an unknown value of `setup --with` is refused with the valid ones', () => {
   const { status, stderr } = spawnSync(path.join(ROOT, 'stevec'), ['setup', '--with', 'netscape'], { encoding: 'utf8' })
   assert.equal(status, 2)
-  assert.match(stderr, /--with must be one of chromium, faketime, redis, containers, helm, wrk, image, not "netscape"/)
+  assert.match(stderr, /--with must be one of chromium, faketime, redis, containers, helm, s3, wrk, image, not "netscape"/)
 })
 
 test('set-up runs without npm packages, and says that npm is missing', (t) => {
   const directory = temporary(t)
   const parts = [
-    'harness/src', 'harness/links', 'harness/k6', 'harness/helm', 'harness/package.json', 'loadgen/bin', 'loadgen/src',
-    'package.json', 'package-lock.json', '.npmrc', 'analysis/requirements.txt'
+    'harness/src', 'harness/links', 'harness/k6', 'harness/helm', 'harness/s3', 'harness/package.json', 'loadgen/bin',
+    'loadgen/src', 'package.json', 'package-lock.json', '.npmrc', 'analysis/requirements.txt'
   ]
   for (const part of parts) {
     cpSync(path.join(ROOT, part), path.join(directory, part), { recursive: true })

@@ -10,6 +10,7 @@ import { assetRoutes } from './assets.js'
 import { counterRoute, createCounter } from './counter.js'
 import { pictureRoutes } from './files/picture-routes.js'
 import { fileRoutes } from './files/routes.js'
+import { loadS3 } from './files/storage/storages.js'
 import { createConcurrencyLimits } from './http/concurrency-limits.js'
 import { contentParsers } from './http/content-parsers.js'
 import { countRequests } from './http/count-requests.js'
@@ -88,9 +89,9 @@ export async function buildApp (
 
   // prom-client makes the start slower.
   const observing = config.METRICS_PORT === undefined ? undefined : await import('./observe/metrics.js')
-  const services = createServices(config, app.log, {
-    ...caches, ...parts, createMetrics: observing?.createMetrics, tracing
-  })
+  const { createMetrics } = observing ?? {}
+  const createS3 = await loadS3(config)
+  const services = createServices(config, app.log, { ...caches, ...parts, createMetrics, createS3, tracing })
   const { database, metrics } = services
   const slots = createConcurrencyLimits({ waitMaxMs: config.QUEUE_WAIT_MAX_MS })
   const limits = tracing ? tracing.waiting(slots) : slots

@@ -12,7 +12,7 @@ export { ConfigError }
 
 const NAMES = /** @type {Setting[]} */ (Object.keys(SETTINGS))
 /** Settings that a file may hold, which no listing of processes and no crash report shows. */
-const IN_FILES = /** @type {const} */ (['MONGODB_URI', 'REDIS_URL'])
+const IN_FILES = /** @type {const} */ (['MONGODB_URI', 'REDIS_URL', 'PICTURE_S3_KEY_ID', 'PICTURE_S3_SECRET'])
 const HIDDEN = '(not shown, it may hold a password)'
 
 /**
@@ -66,7 +66,26 @@ function check (env) {
       'PURGE_TOKEN or PURGE_TOKEN_FILE: no edit would purge the CDN, which would serve old pages for ' +
       `${config.CACHE_CDN_TTL_S} s`)
   }
+  checkPictures(config)
   return config.PURGE_ZONE === undefined ? config : withPurgeToken(config)
+}
+
+const OF_S3 = /** @type {const} */ (
+  ['PICTURE_S3_ENDPOINT', 'PICTURE_S3_BUCKET', 'PICTURE_S3_KEY_ID', 'PICTURE_S3_SECRET'])
+
+/** @param {Config} config @throws {ConfigError} */
+function checkPictures (config) {
+  const { PICTURE_STORE: store, PICTURE_FOLDER: folder } = config
+  if (store === 'disk' && folder === undefined) {
+    throw new ConfigError(`PICTURE_STORE=disk is not allowed without PICTURE_FOLDER: ${SETTINGS.PICTURE_FOLDER.allowed}`)
+  }
+  if (config.PICTURE_SENDER === 'nginx' && folder === undefined) {
+    throw new ConfigError('PICTURE_SENDER=nginx is not allowed without PICTURE_FOLDER, from which nginx sends pictures')
+  }
+  const missing = OF_S3.filter((name) => config[name] === undefined)
+  if (missing.length > 0 && (store === 's3' || missing.length < OF_S3.length)) {
+    throw new ConfigError(`an S3 store for pictures also needs ${missing.join(', ')}`)
+  }
 }
 
 /** @param {Config} config @returns {Config} @throws {ConfigError} */

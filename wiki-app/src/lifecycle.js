@@ -1,4 +1,5 @@
 import fp from 'fastify-plugin'
+import { ConfigError } from './config-error.js'
 import { migrate } from './migrations/migrate.js'
 
 /** Closing runs in the reverse order of registration. */
@@ -6,10 +7,23 @@ export const lifecycle = fp(
   /** @type {import('fastify').FastifyPluginAsync<{services: import('./services.js').Services}>} */
   async function lifecycle (app, { services }) {
     const { database, store, originCache, oldRevisions, renderer, purges, redis, replica, presence } = services
-    app.addHook('onReady', () => database.connect(async (db) => {
-      await services.refuseOtherForms(db)
-      await migrate({ db, migrations: store.migrations, log: app.log })
-    }))
+    const { pictureUpkeep } = services
+    app.addHook('onReady', pictureUpkeep.open).addHook('onClose', pictureUpkeep.close)
+    app.addHook('onReady', async () => {
+      /** @type {unknown} */
+      let refusal = null
+      await database.connect(async (db) => {
+        await services.refuseOtherForms(db)
+        await migrate({ db, migrations: store.migrations, log: app.log })
+        await pictureUpkeep.claim(db).catch((error) => {
+          if (error instanceof ConfigError) refusal = error
+          throw error
+        })
+      })
+      if (refusal === null) return
+      await database.close()
+      throw refusal
+    })
     if (redis) app.addHook('onReady', redis.open).addHook('onClose', redis.close)
     if (replica) app.addHook('onReady', replica.open).addHook('onClose', replica.close)
     if (presence) app.addHook('onReady', presence.open).addHook('onClose', presence.close)

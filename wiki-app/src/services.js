@@ -9,8 +9,7 @@ import { createOriginCache } from './caching/origin-cache.js'
 import { createPurgeQueue } from './caching/purge-queue.js'
 import { createPurgeQueues } from './caching/purge-queues.js'
 import { createDatabase } from './database/database.js'
-import { defineFileModels } from './files/model.js'
-import { createFileStore } from './files/store.js'
+import { createPictures } from './files/pictures.js'
 import { createSemaphore } from './http/semaphore.js'
 import { createRenderer, HTML_FACTOR_MAX } from './markdown/renderer.js'
 import { createAuthorRevert } from './history/author-revert.js'
@@ -33,6 +32,7 @@ import { createAuthorsPool } from './threads/authors.js'
 /** @import {Purge} from './caching/purge-batch.js' */
 /** @import {Timing} from './caching/purge-queue.js' */
 /** @import {Database} from './database/database.js' */
+/** @import {CreateS3} from './files/storage/storages.js' */
 /** @import {createMetrics} from './observe/metrics.js' */
 /** @import {Models} from './pages/model.js' */
 /** @import {SharedRedis} from './shared/connection.js' */
@@ -51,6 +51,7 @@ const IMPORTS_MAX = 2
  * @property {Partial<Timing>} [timing]
  * @property {typeof createMetrics} [createMetrics]
  * @property {Tracing} [tracing]
+ * @property {CreateS3} [createS3]
  */
 
 /**
@@ -81,9 +82,9 @@ export function createServices (config, log, parts) {
   const pages = createPageStore({ models, renderer, outbox: purges, shortLinks, log, ...storeSettings })
   const store = watched(pages, metrics?.counted, tracing?.changing)
   const history = createHistory(models)
-  const files = createFileStore({
-    models: defineFileModels(database.connection), maxBytes: config.UPLOAD_MAX_BYTES, outbox: purges
-  })
+  const { connection } = database
+  const pictures = createPictures({ config, log, connection, createS3: parts.createS3, outbox: purges })
+  const { files } = pictures
   return {
     users,
     sessions: users && whileAvailable(createSessions(database.connection, users), database),
@@ -104,6 +105,7 @@ export function createServices (config, log, parts) {
     mergeSave: createMergeSave({ store, history, pool: authors }),
     search: createSearch(models),
     files,
+    pictureUpkeep: pictures.upkeep,
     originCache: originCacheOf(config, log, models, database.connection),
     authorRevert: createAuthorRevert({ models, store, history }),
     importSlots: createSemaphore(IMPORTS_MAX),

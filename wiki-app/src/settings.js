@@ -1,6 +1,8 @@
+import { isAbsolute } from 'node:path'
 import { trustOf } from './access/client.js'
 import { ACCESS_MODES } from './access/roles.js'
 import { CACHE_POLICY_NAMES } from './caching/cache-policy.js'
+import { STORAGE_NAMES } from './files/storage/storage.js'
 import { WRITE_STRATEGIES } from './pages/commit.js'
 import {
   APIS_MAX, areApiUrls, areHeaders, choice, integer, isHttpAddress, isMongodbUri, isOrigin, isThere, listed, optional,
@@ -134,6 +136,49 @@ export const SETTINGS = {
     allowed: 'a whole number of bytes from 1 to 52428800',
     does: 'the largest picture; above 7 MB raise nginx\'s `client_max_body_size`, too'
   }),
+  PICTURE_STORE: choice(STORAGE_NAMES, {
+    default: 'database',
+    does: 'where new pictures are stored: `database`, `disk` (`PICTURE_FOLDER`) or `s3` (`PICTURE_S3_…`), see below'
+  }),
+  PICTURE_FOLDER: optional(text((folder) => isAbsolute(folder), {
+    allowed: 'the absolute path of a folder that is there, the same for all wikis of the database',
+    does: 'the folder of `disk`; several wikis share it'
+  })),
+  PICTURE_SENDER: choice(['wiki', 'nginx'], {
+    default: 'wiki',
+    does: 'who sends the files of `disk`: the wiki, or the nginx in front of it, which needs the same folder'
+  }),
+  PICTURE_S3_ENDPOINT: optional(text(isOrigin, {
+    allowed: 'the address of the store without a path: https://s3.example',
+    does: 'the store of `s3`'
+  })),
+  PICTURE_S3_BUCKET: optional(text((name) => /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.test(name), {
+    allowed: 'the name of a bucket: 3 to 63 lower-case letters, digits, . and -',
+    does: 'its bucket, of this wiki alone'
+  })),
+  PICTURE_S3_REGION: text((name) => /^[a-z0-9-]{1,40}$/.test(name), {
+    default: 'us-east-1',
+    allowed: 'the name of a region: lower-case letters, digits and -',
+    does: 'its region'
+  }),
+  PICTURE_S3_KEY_ID: optional(text((key) => /^[\x21-\x7e]{1,200}$/.test(key), {
+    allowed: 'the id of the key for the bucket, without blanks',
+    does: 'the id of the key for it',
+    secret: true
+  })),
+  PICTURE_S3_KEY_ID_FILE: optional(text(isThere, {
+    allowed: 'the path of a file that holds the id of the key and nothing else',
+    does: 'a file with it, instead'
+  })),
+  PICTURE_S3_SECRET: optional(text((key) => /^[\x21-\x7e]{1,200}$/.test(key), {
+    allowed: 'the secret of the key, without blanks',
+    does: 'the secret of the key',
+    secret: true
+  })),
+  PICTURE_S3_SECRET_FILE: optional(text(isThere, {
+    allowed: 'the path of a file that holds the secret and nothing else',
+    does: 'a file with it, instead'
+  })),
   ACCESS: choice(ACCESS_MODES, {
     default: 'open',
     does: 'who writes: `open` everybody, `read-only` nobody, `users` those in `USERS_FILE`'

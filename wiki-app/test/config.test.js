@@ -39,7 +39,10 @@ test('an environment without settings gives the defaults; other variables are ig
     METRICS_HOST: '127.0.0.1',
     OTEL_SERVICE_NAME: 'stevec-wiki',
     OTEL_TRACES_SAMPLER: 'parentbased_always_on',
-    OTEL_TRACES_SAMPLER_ARG: 1
+    OTEL_TRACES_SAMPLER_ARG: 1,
+    PICTURE_STORE: 'database',
+    PICTURE_SENDER: 'wiki',
+    PICTURE_S3_REGION: 'us-east-1'
   })
 })
 

@@ -542,8 +542,8 @@ test('the indexes exist before the first upload', async (t) => {
     (await database().collection(name).indexes()).map(({ key, unique = false }) => [Object.keys(key).join(), unique])
   const before = [await keys('files.files'), await keys('files.chunks')]
   assert.deepEqual(before, [
-    [['_id', false], ['filename', true], ['filename,uploadDate', false]],
-    [['_id', false], ['files_id,n', true]]
+    [['_id', false], ['filename', true], ['metadata.place.store,metadata.place.id', false]],
+    [['_id', false], ['files_id,n', false]]
   ])
 })
 

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { buffer } from 'node:stream/consumers'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import mongoose from 'mongoose'
@@ -9,6 +11,7 @@ import { readBackup } from '../src/backup/read.js'
 import { judge } from '../torture/oracle.js'
 import { stored } from '../torture/torture.js'
 import { BROWSER, createLog, get, save, useWiki } from './helper.js'
+import { largePng, png } from './images.js'
 
 const wiki = useWiki()
 /** A wiki of a version whose pages had no tags, no list of their links and no version of their renderer. */
@@ -84,3 +87,50 @@ test('titles stored without search keys are found without accents, and numbers s
   assert.deepEqual(await lists(await wiki.build(t, { MONGODB_URI: uri }, {}, { logTo: again.logTo })), found)
   assert.ok(again.lines.some(({ msg }) => msg === 'migration 2 (search-keys) has changed 1 document'))
 })
+
+/** As older versions stored them: with the driver, which makes the indexes. */
+async function storedByDriver (/** @type {import('mongodb').GridFSBucket} */ bucket, /** @type {Buffer} */ bytes) {
+  const name = createHash('sha256').update(bytes).digest('hex').slice(0, 32)
+  const metadata = { type: 'image/png', extension: 'png', width: 1, height: 1, author: 'Ana', alt: '' }
+  const stream = bucket.openUploadStream(name, { metadata })
+  await new Promise((resolve, reject) => stream.on('finish', resolve).on('error', reject).end(bytes))
+  return `/files/${name}.png`
+}
+
+test('pictures of an older version stay, their chunks get an index that may be sharded, and both versions read both',
+  async (t) => {
+    const uri = wiki.freshUri()
+    const client = await mongoose.mongo.MongoClient.connect(uri)
+    t.after(() => client.close())
+    const db = client.db()
+    const old = new mongoose.mongo.GridFSBucket(db, { bucketName: 'files', chunkSizeBytes: 1_048_576 })
+    const url = await storedByDriver(old, largePng(2_500_000))
+    const app = await wiki.build(t, { MONGODB_URI: uri })
+    const indexes = async () => (await db.collection('files.chunks').indexes())
+      .map(({ key, unique = false }) => [JSON.stringify(key), unique])
+    const now = [['{"_id":1}', false], ['{"files_id":1,"n":-1}', false]]
+    assert.deepEqual(await indexes(), now)
+    assert.ok((await get(app, url)).rawPayload.equals(largePng(2_500_000)))
+
+    const payload = largePng(1_500_000)
+    const uploaded = await app.inject({
+      method: 'POST', url: '/api/v1/files', headers: { 'content-type': 'image/png' }, payload
+    })
+    const name = uploaded.json().url.slice(7, 39)
+    const chunks = await db.collection('files.chunks').find().sort({ files_id: 1, n: 1 }).toArray()
+    const ids = chunks.map(({ _id }) => _id)
+    assert.ok(ids.slice(0, 3).every((id) => id instanceof mongoose.mongo.ObjectId), 'old chunks are not copied')
+    const { _id: file } = /** @type {import('mongodb').Document} */ (await db.collection('files.files')
+      .findOne({ filename: name }))
+    assert.deepEqual(ids.slice(3), [`${file}-0`, `${file}-1`])
+    await assert.rejects(db.collection('files.chunks').insertOne({ ...(chunks[4]) }), { code: 11_000 })
+    assert.ok((await buffer(old.openDownloadStreamByName(name))).equals(payload))
+
+    // A wiki of the older version that starts now makes its own indexes again, and both go on.
+    await db.collection('files.chunks').createIndex({ files_id: 1, n: 1 }, { unique: true })
+    const late = await storedByDriver(old, png(9))
+    const again = await wiki.build(t, { MONGODB_URI: uri })
+    assert.ok((await get(again, late)).rawPayload.equals(png(9)))
+    assert.equal((await app.inject({ method: 'DELETE', url: `/api/v1${url}` })).statusCode, 204)
+    assert.equal(await db.collection('files.chunks').countDocuments(), 3)
+  })

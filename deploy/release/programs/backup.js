@@ -2,6 +2,7 @@
 import { existsSync, statSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { readBackup } from '@stevec/wiki-app/backup/read'
+import { openOutside } from '@stevec/wiki-app/backup/pictures'
 import { verifyBackup } from '@stevec/wiki-app/backup/verify'
 import { writeBackup } from '@stevec/wiki-app/backup/write'
 import { backupName, scheduledBackup } from './scheduled-backup.js'
@@ -45,7 +46,8 @@ const countsLine = (/** @type {Record<string, number>} */ counts) =>
 /** @type {Record<string, (argument: string | undefined, replace: boolean, signal: AbortSignal) => Promise<string>>} */
 const COMMANDS = {
   async write (file = backupName(new Date()), _, signal) {
-    const counts = await writeBackup({ uri: backupSettings(process.env).uri, file, signal })
+    const outside = await openOutside(process.env)
+    const counts = await writeBackup({ uri: backupSettings(process.env).uri, file, outside, signal })
     return `wrote ${file}, ${statSync(file).size} bytes: ${countsLine(counts)}`
   },
   async verify (given, _, signal) {
@@ -60,7 +62,8 @@ const COMMANDS = {
   async scheduled (_, __, signal) {
     const { uri, folder, keep } = backupSettings(process.env)
     if (folder === undefined) throw new SettingError('systemctl start stevec-backup runs this, and names its folder')
-    const { file, bytes, counts, deleted } = await scheduledBackup({ uri, folder, keep, signal })
+    const outside = await openOutside(process.env)
+    const { file, bytes, counts, deleted } = await scheduledBackup({ uri, folder, keep, outside, signal })
     const gone = deleted.length > 0 ? `; deleted ${deleted.join(', ')}` : ''
     return `wrote and verified ${file}, ${bytes} bytes: ${countsLine(counts)}${gone}`
   }

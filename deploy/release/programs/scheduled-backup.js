@@ -16,19 +16,20 @@ export const backupName = (time) => `wiki-${time.toISOString().replace(/[-:]|\.\
  * @param {string} options.uri  with the database
  * @param {string} options.folder
  * @param {number} options.keep  verified backups
+ * @param {import('@stevec/wiki-app/backup/pictures').Outside} [options.outside]
  * @param {AbortSignal} [options.signal]
  * @param {Date} [options.now]
  * @returns {Promise<{file: string, bytes: number, counts: Record<string, number>, deleted: string[]}>}
  * @throws {Error} when the database cannot be read, or the backup fails its drill; no older backup is deleted then
  */
-export async function scheduledBackup ({ uri, folder, keep, signal, now = new Date() }) {
+export async function scheduledBackup ({ uri, folder, keep, outside, signal, now = new Date() }) {
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   for (const name of readdirSync(folder).filter((entry) => /\.unverified(\.part)?$/.test(entry))) {
     rmSync(path.join(folder, name))
   }
   const file = path.join(folder, backupName(now))
   const pending = `${file}${PENDING}`
-  await writeBackup({ uri, file: pending, signal })
+  await writeBackup({ uri, file: pending, outside, signal })
   const { counts } = await verifyBackup({ uri, file: pending, signal })
   renameSync(pending, file)
   const deleted = readdirSync(folder).filter((name) => VERIFIED.test(name)).sort().slice(0, -keep)

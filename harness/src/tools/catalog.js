@@ -13,6 +13,9 @@ const k6Digest = digestOf(K6_DIRECTORY)
 /** Pins Helm, and reads the manifests that it renders as strictly as Kubernetes does. */
 export const HELM_DIRECTORY = fileURLToPath(new URL('../../helm', import.meta.url))
 const helmDigest = digestOf(HELM_DIRECTORY)
+/** Pins versitygw, an S3 server that stores in a folder. */
+export const S3_DIRECTORY = fileURLToPath(new URL('../../s3', import.meta.url))
+const s3Digest = digestOf(S3_DIRECTORY)
 
 /**
  * A program that the project runs and that neither npm nor pip installs.
@@ -77,6 +80,14 @@ export const TOOLS = {
     minimum: '3.14.0',
     pinned: `3.22.0-${helmDigest}`,
     versionArgs: ['version', '--short'],
+    optional: true
+  },
+  s3: {
+    variable: 'VERSITYGW_BIN',
+    binary: 'versitygw',
+    minimum: '1.0.0',
+    pinned: `1.8.0-${s3Digest}`,
+    versionArgs: ['--version'],
     optional: true
   },
   wrk: {

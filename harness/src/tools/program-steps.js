@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { chmodSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { HELM_DIRECTORY, K6_DIRECTORY, LINKS_DIRECTORY, TOOLS } from './catalog.js'
+import { HELM_DIRECTORY, K6_DIRECTORY, LINKS_DIRECTORY, S3_DIRECTORY, TOOLS } from './catalog.js'
 import { installedPath } from './locate.js'
 import { PIP_OPTIONS, VENV_PYTHON } from './package-steps.js'
 import { STEP_DEFAULTS, toolText } from './step.js'
@@ -73,6 +73,20 @@ export function helm (config) {
   const compile = goTool('helm', 'go build of helm.sh/helm', config, (run, target) =>
     run('go', ['build', '-C', HELM_DIRECTORY, ...GO_BUILD, '-o', target, 'helm.sh/helm/v3/cmd/helm']))
   return { ...compile, purpose: 'the tests of the chart, which takes minutes to compile', lowPriority: true }
+}
+
+/**
+ * versitygw as its authors have it; go.sum pins every module by its hash.
+ * @param {Config} config
+ * @returns {Step}
+ */
+export function s3 (config) {
+  const main = 'github.com/versity/versitygw/cmd/versitygw'
+  // go build leaves the version open.
+  const version = ['-ldflags', `-X main.Version=v${TOOLS.s3.pinned}`]
+  const compile = goTool('s3', `go build of ${main}`, config, (run, target) =>
+    run('go', ['build', '-C', S3_DIRECTORY, ...GO_BUILD, ...version, '-o', target, main]))
+  return { ...compile, purpose: 'the S3 server of tests and of the experiment pictures', lowPriority: true }
 }
 
 /**

@@ -1,7 +1,7 @@
 import { readConfig } from '../config.js'
 import { containers, image, nginx, redis, testTool } from './debian-steps.js'
 import { npmPackages, npmTestPackages, python, pythonEnvironment } from './package-steps.js'
-import { helm, k6, links, mongod } from './program-steps.js'
+import { helm, k6, links, mongod, s3 } from './program-steps.js'
 
 /** @typedef {import('./step.js').Step} Step */
 /** @typedef {import('../config.js').Config} Config */
@@ -13,6 +13,7 @@ export const OPTIONAL_STEPS = {
   redis,
   containers,
   helm,
+  s3,
   wrk: testTool('wrk', 'wrk, which makes the load of the benchmarks,', 'the load of the benchmarks'),
   image
 }

@@ -1,5 +1,6 @@
 import { existsSync, statSync } from 'node:fs'
 import { startMongod } from '@stevec/harness/mongod'
+import { openOutside } from '@stevec/wiki-app/backup/pictures'
 import { verifyBackup } from '@stevec/wiki-app/backup/verify'
 import { writeBackup } from '@stevec/wiki-app/backup/write'
 import { UsageError } from '../usage-error.js'
@@ -15,6 +16,8 @@ export const command = {
 Writes the wiki's database, as it is at one moment, into one gzip file of JSON lines: pages, every
 revision, pictures, accounts. Sessions are left out. The wiki keeps running meanwhile. FILE appears
 when it is complete (default wiki-<time>.stevec.gz). Protect it as you protect the wiki.
+Pictures outside the database need the wiki's settings PICTURE_FOLDER or PICTURE_S3_…; a backup has
+all of them, and a restore puts them into the database.
 
   --uri URI    the database (default MONGODB_URI, then the wiki of \`stevec up\`)
   --verify     writes no backup, and tries FILE: restores it into a database of its own, reads
@@ -38,6 +41,7 @@ Examples:
     const counts = await writeBackup({
       uri: wikiUri(values.uri, configWith(values)),
       file,
+      outside: await openOutside(configWith(values).pictureEnvironment),
       signal: interruptSignal(),
       onProgress: progress.show
     }).finally(progress.end)

@@ -2,7 +2,7 @@
 /** @import {ZipFile} from 'yazl' */
 
 /**
- * @typedef {{path: string, modifiedAt: Date, open: () => Readable}} Item
+ * @typedef {{path: string, modifiedAt: Date, open: () => Readable | Promise<Readable>}} Item
  * @typedef {Item & {isCompressed?: boolean, comment?: string}} ZipItem
  */
 
@@ -43,11 +43,13 @@ function add (zip, output, { path, modifiedAt, isCompressed = false, comment = '
       mtime: shownAs(modifiedAt), forceDosTimestamp: true, compress: !isCompressed, fileComment: comment
     }
     zip.addReadStreamLazy(path, options, (take) => {
-      const stream = /** @type {typeof open} */ (opener)()
+      const opening = Promise.resolve(/** @type {typeof open} */ (opener)())
       // The zip keeps this function and all that it references.
       opener = null
-      stream.once('end', resolve).once('error', reject).once('close', () => output.off('close', resolve))
-      take(null, stream)
+      opening.then((stream) => {
+        stream.once('end', resolve).once('error', reject).once('close', () => output.off('close', resolve))
+        take(null, stream)
+      }).catch(reject)
     })
   })
 }

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { BSON } from 'mongodb'
+import { PLACES } from '../files/storage/places.js'
 
 /** @import {Document} from 'mongodb' */
 
@@ -22,8 +23,8 @@ const { EJSON } = BSON
 export const FORMAT = 'stevec-backup'
 export const VERSION = 1
 
-/** People can sign in again; a lease is of the moment. */
-export const LEFT_OUT = new Set(['sessions', 'migration_lease'])
+/** People can sign in again; a lease is of the moment; a restored wiki's pictures are in its database. */
+export const LEFT_OUT = new Set(['sessions', 'migration_lease', PLACES])
 
 /** A file is not a complete backup. */
 export class BackupError extends Error {}

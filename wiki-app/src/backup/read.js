@@ -2,6 +2,7 @@ import { createReadStream } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { createGunzip } from 'node:zlib'
 import { BSON, MongoClient } from 'mongodb'
+import { PLACES } from '../files/storage/places.js'
 import { BackupError, documentsIn, WrongDatabaseError } from './format.js'
 
 /** @import {Document} from 'mongodb' */
@@ -48,7 +49,7 @@ export async function restore ({ uri, file, replace = false, database, signal, o
     const db = client.db(database)
     const present = (await db.listCollections({ type: 'collection' }, { nameOnly: true }).toArray())
       .map(({ name }) => name)
-      .filter((name) => !name.startsWith('system.'))
+      .filter((name) => !name.startsWith('system.') && name !== PLACES)
     const used = []
     for (const name of present) {
       if (await db.collection(name).findOne({}, { projection: { _id: 1 } }) !== null) used.push(name)

@@ -7,18 +7,22 @@ import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
 import { MongoClient } from 'mongodb'
 import { FORMAT, LEFT_OUT, lineOf, Tally, VERSION, WrongDatabaseError } from './format.js'
+import { picturesOf } from './pictures.js'
+
+/** @import {Outside} from './pictures.js' */
 
 const SELECTION_MS = 5_000
 const SNAPSHOT_TOO_OLD = new Set([239, 246])
 
 /**
  * The wiki may run meanwhile: https://www.mongodb.com/docs/manual/reference/read-concern-snapshot/
- * @param {import('./format.js').Source} options  the file is created, or replaced, once all of it is written
+ * @param {import('./format.js').Source & {outside?: Outside}} options  the file is created, or replaced, once all of it
+ *   is written; `outside`: see openOutside in pictures.js
  * @returns {Promise<Record<string, number>>} documents by collection
  * @throws {WrongDatabaseError} when the database is empty
  * @throws {Error} when it is unreachable, or its snapshot expires (after 5 minutes by default)
  */
-export async function writeBackup ({ uri, file, signal, onProgress = () => {} }) {
+export async function writeBackup ({ uri, file, outside, signal, onProgress = () => {} }) {
   const client = new MongoClient(uri, { serverSelectionTimeoutMS: SELECTION_MS })
   const part = `${file}.part`
   try {
@@ -36,7 +40,7 @@ export async function writeBackup ({ uri, file, signal, onProgress = () => {} })
     const target = createWriteStream(part, { mode: 0o600 })
     await once(target, 'open')
     await pipeline(
-      Readable.from(lines(client, names, counts, onProgress)),
+      Readable.from(lines(client, names, { counts, outside, onProgress })),
       createGzip({ level: 6 }),
       target,
       { signal }
@@ -56,21 +60,23 @@ export async function writeBackup ({ uri, file, signal, onProgress = () => {} })
 }
 
 /**
- * @param {MongoClient} client @param {string[]} names @param {Record<string, number>} counts  filled as it goes
- * @param {(collection: string, documents: number) => void} onProgress
+ * @param {MongoClient} client @param {string[]} names
+ * @param {{counts: Record<string, number>, outside?: Outside,
+ *   onProgress: import('./format.js').OnProgress}} options  `counts`: filled as it goes
  */
-async function * lines (client, names, counts, onProgress) {
+async function * lines (client, names, { counts, outside, onProgress }) {
   const db = client.db()
   const tally = new Tally()
   const session = client.startSession({ snapshot: true })
+  const pictures = picturesOf(db, { session, outside })
   try {
     yield `${JSON.stringify({ format: FORMAT, version: VERSION, created_at: new Date().toISOString(), database: db.databaseName })}\n`
     for (const name of names) {
       counts[name] = 0
       // Numbers keep their types: an int32 must not become a double.
-      for await (
-        const document of db.collection(name).find({}, { session, promoteValues: false, promoteBuffers: false })
-      ) {
+      const all = pictures[name]?.() ??
+        db.collection(name).find({}, { session, promoteValues: false, promoteBuffers: false })
+      for await (const document of all) {
         const line = lineOf(name, document)
         tally.add(name, line)
         yield line

@@ -1,8 +1,9 @@
 import mongoose from 'mongoose'
 
-/** @import {Connection, Model} from 'mongoose' */
+/** @import {Connection, Model, Types} from 'mongoose' */
+/** @import {StorageName} from './storage/storage.js' */
 
-export const BUCKET = 'files'
+const BUCKET = 'files'
 
 /**
  * https://github.com/mongodb/specifications/blob/master/source/gridfs/gridfs-spec.md
@@ -10,9 +11,15 @@ export const BUCKET = 'files'
  * @property {import('mongoose').Types.ObjectId} _id  increases with time, so the list of uploads is sorted by it
  * @property {string} filename  the first 32 hexadecimal digits of its SHA-256
  * @property {number} length  bytes
+ * @property {number} chunkSize  in the database
  * @property {Date} uploadDate
- * @property {{type: string, extension: string, width: number, height: number, author: string, alt?: string}} metadata
- *   `alt`: what the picture shows, its name in lists; none before there were such names
+ * @property {Metadata} metadata
+ *
+ * @typedef {{store: StorageName, id: Types.ObjectId}} Place  of the bytes, see Key in storage/storage.js
+ * @typedef {{type: string, extension: string, width: number, height: number, author: string, alt?: string,
+ *   place?: Place}} Metadata
+ *   `alt`: what the picture shows, its name in lists; none before there were such names. `place`: none is the database,
+ *   under the `_id` of the document
  */
 /**
  * Why there is nothing at its address.
@@ -24,18 +31,28 @@ const fileSchema = new mongoose.Schema({
   chunkSize: Number,
   uploadDate: Date,
   filename: String,
-  metadata: { type: { type: String }, extension: String, width: Number, height: Number, author: String, alt: String }
+  metadata: {
+    type: { type: String },
+    extension: String,
+    width: Number,
+    height: Number,
+    author: String,
+    alt: String,
+    place: new mongoose.Schema({ store: String, id: mongoose.Schema.Types.ObjectId }, { _id: false })
+  }
 }, { collection: `${BUCKET}.files`, versionKey: false, strict: 'throw', strictQuery: 'throw' })
 // The same content twice is one file.
 fileSchema.index({ filename: 1 }, { unique: true })
-// Otherwise the driver creates these at the first upload.
-fileSchema.index({ filename: 1, uploadDate: 1 })
+// To move and to collect bytes.
+fileSchema.index({ 'metadata.place.store': 1, 'metadata.place.id': 1 }, { sparse: true })
 
 const chunkSchema = new mongoose.Schema(
-  { files_id: mongoose.Schema.Types.ObjectId, n: Number, data: Buffer },
+  // Made of file and number: a unique index of both cannot be sharded by the file's hash. Older ones are ObjectIds.
+  { _id: mongoose.Schema.Types.Mixed, files_id: mongoose.Schema.Types.ObjectId, n: Number, data: Buffer },
   { collection: `${BUCKET}.chunks`, versionKey: false, strict: 'throw', strictQuery: 'throw' }
 )
-chunkSchema.index({ files_id: 1, n: 1 }, { unique: true })
+// Descending only to differ from the unique one of older versions: both are there while a wiki is upgraded.
+chunkSchema.index({ files_id: 1, n: -1 })
 
 const deletedSchema = new mongoose.Schema(
   { _id: String, deleted_at: Date, author: String },

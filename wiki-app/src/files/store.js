@@ -1,15 +1,19 @@
 import { createHash } from 'node:crypto'
-import { pipeline } from 'node:stream/promises'
 import createError from '@fastify/error'
 import mongoose from 'mongoose'
 import { readableSize } from '../readable.js'
 import { inTransaction } from '../database/transaction.js'
 import { createSemaphore } from '../http/semaphore.js'
 import { inspectImage } from './image.js'
-import { BUCKET } from './model.js'
+import { CHUNK_BYTES } from './storage/chunks.js'
+import { BytesMissing } from './storage/storage.js'
+import { keyOf, storageNameOf } from './storage/storages.js'
 
 /** @import {ClientSession} from 'mongoose' */
+/** @import {FastifyBaseLogger} from 'fastify' */
 /** @import {DeletedFile, StoredFile, defineFileModels} from './model.js' */
+/** @import {Key, StorageName} from './storage/storage.js' */
+/** @import {Storages} from './storage/storages.js' */
 
 const { mongo } = mongoose
 
@@ -18,11 +22,12 @@ export const FileTooLarge = createError(
   'The picture is larger than %s. Make it smaller, or save it as JPEG or WebP.',
   413
 )
-const CHUNK_BYTES = 1_048_576
 /** Each buffers a megabyte while its client sends: 30 s at most. */
 const ARRIVING_MAX = 16
 const DUPLICATE_KEY = 11_000
 const LISTED_AT_ONCE = 100
+/** A picture that is stored and deleted at the same moment. */
+const TRIES = 3
 
 /** @param {import('node:crypto').Hash} hash  SHA-256 of the content */
 const nameOf = (hash) => hash.digest('hex').slice(0, 32)
@@ -39,20 +44,17 @@ const SILENT = { addUrls: async () => {}, added: () => {} }
 
 /**
  * Named by the hash of the content: a URL always has the same bytes.
- * @typedef {{models: ReturnType<typeof defineFileModels>, maxBytes: number, outbox?: Outbox}} Options
+ * @typedef {{models: ReturnType<typeof defineFileModels>, storages: Storages, maxBytes: number, outbox?: Outbox,
+ *   log: Pick<FastifyBaseLogger, 'warn'>}} Options
  * @param {Options} options  `maxBytes`: of one file
  */
 // eslint-disable-next-line max-lines-per-function -- the closure is the object
-export function createFileStore ({ models: { Files, Chunks, Deleted }, maxBytes, outbox = SILENT }) {
-  function bucket () {
-    const { db } = Files.db
-    if (db === undefined) throw new mongo.MongoNotConnectedError('not connected yet')
-    return new mongo.GridFSBucket(db, { bucketName: BUCKET, chunkSizeBytes: CHUNK_BYTES })
-  }
-
+export function createFileStore ({ models: { Files, Deleted }, storages, maxBytes, outbox = SILENT, log }) {
   const uploads = createSemaphore(ARRIVING_MAX)
+  const readAt = (/** @type {StoredFile} */ file) =>
+    storages.get(storageNameOf(file)).read(keyOf(file), file.length)
 
-  /** @param {string} name */
+  /** @param {string} name @returns {Promise<StoredFile | null>} */
   const find = (name) => Files.findOne({ filename: name }).lean().exec()
 
   /**
@@ -62,19 +64,47 @@ export function createFileStore ({ models: { Files, Chunks, Deleted }, maxBytes,
    * @throws {Error} 413 too many bytes or pixels, 415 no whole picture; errors of `source`
    */
   async function store (source, author, alt = '') {
-    const upload = bucket().openUploadStream('')
-    try {
-      await pipeline(
-        /** @type {AsyncIterable<Buffer>} */ (/** @type {unknown} */ (source)),
-        (/** @type {AsyncIterable<Buffer>} */ chunks) => inspected(chunks, { maxBytes, upload, author, alt }),
-        upload
-      )
-      return { file: /** @type {StoredFile} */ (await find(upload.filename)), created: true }
-    } catch (error) {
-      await Chunks.deleteMany({ files_id: upload.id }).exec().catch(() => {})
-      if (!(error instanceof mongo.MongoServerError && error.code === DUPLICATE_KEY)) throw error
-      return { file: /** @type {StoredFile} */ (await find(upload.filename)), created: false }
+    const { fresh } = storages
+    const id = new mongo.ObjectId()
+    const inspection = inspected(source, maxBytes)
+    await fresh.put(id, inspection.pieces(), () => inspection.found().name)
+    const { name, length, image } = inspection.found()
+    const place = fresh.name === 'database' ? {} : { place: { store: fresh.name, id } }
+    return keep({
+      _id: id,
+      filename: name,
+      length,
+      chunkSize: CHUNK_BYTES,
+      uploadDate: new Date(),
+      metadata: { ...image, author, alt, ...place }
+    })
+  }
+
+  /**
+   * After an error that leaves open whether the document is there, its bytes stay.
+   * @param {StoredFile} file  whose bytes are stored
+   */
+  async function keep (file) {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        await Files.insertMany([file], { lean: true })
+        return { file, created: true }
+      } catch (error) {
+        if (!isDuplicate(error)) throw error
+        const present = await find(file.filename)
+        if (present === null && attempt < TRIES) continue
+        await discard(storageNameOf(file), keyOf(file))
+        if (present === null) throw error
+        return { file: present, created: false }
+      }
     }
+  }
+
+  /** What fails here is collected later. @param {StorageName} name @param {Key} key */
+  async function discard (name, key) {
+    await storages.get(name).remove(key).catch((error) => {
+      log.warn({ err: error, place: name }, 'a picture\'s bytes could not be removed; they are collected later')
+    })
   }
 
   return {
@@ -117,21 +147,40 @@ export function createFileStore ({ models: { Files, Chunks, Deleted }, maxBytes,
      * @param {StoredFile} file @param {string} author  of the deletion
      */
     async remove (file, author) {
+      // It may have been moved since it was read.
+      let gone = file
       await inTransaction(Files.db, async (session) => {
-        await Files.deleteOne({ _id: file._id }, { session }).exec()
-        await Chunks.deleteMany({ files_id: file._id }, { session }).exec()
+        const last = await Files.findOneAndDelete({ _id: file._id }, { session }).lean().exec()
+        if (last !== null) gone = last
         const deleted = { deleted_at: new Date(), author }
         await Deleted.updateOne({ _id: file.filename }, deleted, { upsert: true, session }).exec()
         await outbox.addUrls([urlOf(file), '/files'], session)
       })
       outbox.added()
+      await discard(storageNameOf(gone), keyOf(gone))
     },
 
     /** @param {string} name @returns {Promise<DeletedFile | null>} */
     findDeleted: (name) => Deleted.findById(name).lean().exec(),
 
-    /** @param {StoredFile} file @returns {import('node:stream').Readable} */
-    read: (file) => bucket().openDownloadStream(file._id),
+    /**
+     * @param {StoredFile} file
+     * @returns {Promise<import('node:stream').Readable>}
+     * @throws {Error} 503 while its place is away, BytesMissing
+     */
+    async read (file) {
+      try {
+        return await readAt(file)
+      } catch (error) {
+        if (!(error instanceof BytesMissing)) throw error
+        const now = await find(file.filename)
+        if (now === null || String(keyOf(now).id) === String(keyOf(file).id)) throw error
+        return readAt(now)
+      }
+    },
+
+    /** @param {StoredFile} file @returns {string | null} the address at which nginx has the file, see Storage */
+    internalUrl: (file) => storages.get(storageNameOf(file)).internalUrl(keyOf(file)),
 
     /**
      * @param {{before?: string, limit: number}} part  `before`: the `_id` of the last one seen
@@ -150,31 +199,37 @@ export function createFileStore ({ models: { Files, Chunks, Deleted }, maxBytes,
 }
 
 /**
- * Passes on what belongs to the picture, and describes the upload.
- * @typedef {{author: string, alt: string}} About
- * @param {AsyncIterable<Buffer>} chunks
- * @param {About & {maxBytes: number, upload: import('mongodb').GridFSBucketWriteStream}} options
+ * @param {AsyncIterable<Buffer> | Buffer[]} source @param {number} maxBytes
+ * @returns what belongs to the picture, and once all of it was read, what it is
  */
-async function * inspected (chunks, { maxBytes, upload, author, alt }) {
-  const hash = createHash('sha256')
-  const inspection = inspectImage()
-  let bytes = 0
-  try {
-    for await (const chunk of chunks) {
-      bytes += chunk.length
-      if (bytes > maxBytes) throw new FileTooLarge(readableSize(maxBytes))
-      const part = await inspection.feed(chunk)
-      if (part.length === 0) continue
-      hash.update(part)
-      yield part
+function inspected (source, maxBytes) {
+  /** @type {{name: string, length: number, image: import('./image.js').Image} | undefined} */
+  let found
+
+  async function * pieces () {
+    const hash = createHash('sha256')
+    const inspection = inspectImage()
+    let [arrived, length] = [0, 0]
+    try {
+      for await (const piece of source) {
+        arrived += piece.length
+        if (arrived > maxBytes) throw new FileTooLarge(readableSize(maxBytes))
+        const part = await inspection.feed(piece)
+        if (part.length === 0) continue
+        hash.update(part)
+        length += part.length
+        yield part
+      }
+      found = { image: await inspection.end(), name: nameOf(hash), length }
+    } finally {
+      inspection.stop()
     }
-    const image = await inspection.end()
-    // GridFS writes both with the last chunk.
-    upload.filename = nameOf(hash)
-    upload.options.metadata = { ...image, author, alt }
-  } finally {
-    inspection.stop()
   }
+
+  return { pieces, found: () => /** @type {NonNullable<typeof found>} */ (found) }
 }
+
+/** @param {unknown} error  of a bulk write, too */
+const isDuplicate = (error) => error instanceof mongo.MongoServerError && error.code === DUPLICATE_KEY
 
 /** @typedef {ReturnType<typeof createFileStore>} FileStore */

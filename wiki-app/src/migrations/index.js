@@ -1,10 +1,12 @@
 import { linkTargets } from './0001-link-targets.js'
 import { searchKeys } from './0002-search-keys.js'
 import { subpageLists } from './0003-subpages.js'
+import { chunkIndex } from './0005-chunk-index.js'
 
 /**
  * A new one gets the next number, a fixture of the version before it and a test (test/upgrade.test.js). An applied one
  * never changes.
  * @param {import('../pages/commit.js').WriteContext} context @returns {import('./migrate.js').Migration[]}
  */
-export const migrationsOf = (context) => [linkTargets(context), searchKeys(context), subpageLists(context)]
+export const migrationsOf = (context) =>
+  [linkTargets(context), searchKeys(context), subpageLists(context), chunkIndex(context)]

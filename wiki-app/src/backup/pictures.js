@@ -1,0 +1,85 @@
+import { Binary, Int32 } from 'mongodb'
+import { readConfig } from '../config.js'
+import { inChunks } from '../files/storage/chunks.js'
+import { BytesMissing } from '../files/storage/storage.js'
+import { createOutside, loadS3 } from '../files/storage/storages.js'
+
+/** @import {ClientSession, Db, Document, ObjectId} from 'mongodb' */
+/** @import {Storage} from '../files/storage/storage.js' */
+
+const FILES = 'files.files'
+const CHUNKS = 'files.chunks'
+
+/** Places of pictures beside the database. @typedef {Storage[]} Outside */
+
+/**
+ * @param {Record<string, string | undefined>} env  with the wiki's settings PICTURE_…; others do not count
+ * @returns {Promise<Outside>} @throws {Error} ConfigError
+ */
+export async function openOutside (env) {
+  const config = readConfig(Object.fromEntries(Object.entries(env).filter(([name]) => name.startsWith('PICTURE_'))))
+  return createOutside(config, await loadS3(config))
+}
+
+/**
+ * A backup has all pictures in the database, so that a restore needs nothing else.
+ * @param {Db} db @param {{session: ClientSession, outside?: Outside}} options  `session`: of the backup's moment
+ * @returns {Record<string, () => AsyncGenerator<Document>>} by collection, in this order; no left-overs
+ */
+export function picturesOf (db, { session, outside = [] }) {
+  const raw = { promoteValues: false, promoteBuffers: false }
+  /** Deleted since that moment, with their bytes. @type {Set<string>} */
+  const gone = new Set()
+
+  async function * chunks () {
+    for await (const file of db.collection(FILES).find({}, { session })) {
+      const { store = 'database', id = file._id } = file.metadata.place ?? {}
+      let n = 0
+      const pieces = store === 'database' ? inDatabase(db, id, session) : inChunks(outsideBytes(file))
+      for await (const data of pieces) {
+        yield { _id: `${file._id.toHexString()}-${n}`, files_id: file._id, n: new Int32(n), data: new Binary(data) }
+        n++
+      }
+    }
+  }
+
+  /** @param {Document} file @returns {AsyncGenerator<Buffer>} @throws {Error} when they cannot be read */
+  async function * outsideBytes (file) {
+    const { metadata: { place }, filename: name, length } = file
+    try {
+      return yield * await storageOf(place.store).read({ id: place.id, name }, length)
+    } catch (error) {
+      if (!(error instanceof BytesMissing)) throw error
+      const now = await db.collection(FILES).findOne({ _id: file._id })
+      if (now === null) {
+        gone.add(String(file._id))
+        return
+      }
+      const moved = now.metadata.place
+      if (moved.id.equals(place.id)) throw new Error(`the picture ${name} cannot be read: ${error.message}`)
+      return yield * moved.store === 'database' ? inDatabase(db, moved.id) : outsideBytes(now)
+    }
+  }
+
+  /** @param {string} name */
+  function storageOf (name) {
+    const storage = outside.find((each) => each.name === name)
+    if (storage !== undefined) return storage
+    throw new Error(`pictures of this wiki are stored in ${name}; give the backup the wiki's settings PICTURE_…, too`)
+  }
+
+  async function * files () {
+    for await (const file of db.collection(FILES).find({}, { session, ...raw })) {
+      const { place: _, ...metadata } = file.metadata
+      if (!gone.has(String(file._id))) yield { ...file, metadata }
+    }
+  }
+
+  return { [CHUNKS]: chunks, [FILES]: files }
+}
+
+/** @param {Db} db @param {ObjectId} id @param {ClientSession} [session] @returns {AsyncGenerator<Buffer>} */
+async function * inDatabase (db, id, session) {
+  const chunks = db.collection(CHUNKS).find({ files_id: id }, { session, promoteBuffers: true }).sort({ n: 1 })
+  for await (const { data } of chunks) yield data
+}

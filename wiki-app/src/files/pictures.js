@@ -1,0 +1,42 @@
+import { defineFileModels } from './model.js'
+import { createFileStore } from './store.js'
+import { claimPlaces } from './storage/places.js'
+import { createStorages } from './storage/storages.js'
+import { createSweeper } from './storage/sweeper.js'
+
+/** @import {FastifyBaseLogger} from 'fastify' */
+/** @import {Db} from 'mongodb' */
+/** @import {Connection} from 'mongoose' */
+/** @import {Config} from '../settings.js' */
+/** @import {CreateS3} from './storage/storages.js' */
+
+/**
+ * @param {{config: Config, log: FastifyBaseLogger, connection: Connection, createS3?: CreateS3,
+ *   outbox?: import('./store.js').Outbox}} parts  `createS3`: where the settings name a bucket
+ */
+export function createPictures ({ config, log, connection, createS3, outbox }) {
+  const models = defineFileModels(connection)
+  const storages = createStorages(config, { chunks: models.Chunks, createS3 })
+  const files = createFileStore({ models, storages, maxBytes: config.UPLOAD_MAX_BYTES, outbox, log })
+  const mayWrite = config.ACCESS !== 'read-only'
+  const sweeper = createSweeper({ connection, models, storages, log })
+  const upkeep = {
+    /** @throws {Error} ConfigError where a place cannot be used */
+    async open () {
+      for (const storage of storages.all) await storage.check(mayWrite)
+      if (mayWrite) sweeper.open()
+    },
+
+    /** The wiki shows its pages without a place that is away. @param {Db} db @throws {Error} ConfigError */
+    claim: (db) => claimPlaces(db, storages, {
+      mayWrite,
+      onAway: (error, place) => log.warn({ err: error, place }, 'the place of pictures cannot be reached')
+    }),
+
+    async close () {
+      await sweeper.close()
+      for (const storage of storages.all) storage.close()
+    }
+  }
+  return { files, upkeep }
+}
