@@ -44,6 +44,7 @@ const NO_FILES = Object.freeze({ certificate: 'certificate.pem', key: 'key.pem' 
  * @property {string} [listenAddress]  default 127.0.0.1
  * @property {Tls} [tls]  default: plain HTTP
  * @property {number} [plainPort]  beside `port` with TLS, for the next hop on this machine
+ * @property {string} [pictureFolder]  PICTURE_FOLDER of wikis with PICTURE_SENDER=nginx: nginx sends its files
  * @property {number} [requestsAtOnceMax]  in flight at each wiki; nginx answers any further request with 503, at a
  *   fraction of what a 503 of the wiki would cost; default: no limit
  */
@@ -164,6 +165,7 @@ export function render (
     modulesDirectory,
     sources,
     ...(role.role === 'edge' ? [cacheDirectoryOf(role, directory)] : []),
+    ...(role.role === 'origin' && role.pictureFolder !== undefined ? [role.pictureFolder] : []),
     ...(role.tls ? [role.tls.certificate, role.tls.key] : [])
   ]
   for (const value of paths) {
@@ -251,6 +253,7 @@ function hashOf (role, modulesDirectory) {
   const neutral = Object.fromEntries(Object.entries(role).map(([key, value]) => {
     if (/Port$|^port$/.test(key)) return [key, 0]
     if (/^(controlToken|place)$/.test(key)) return [key, '']
+    if (key === 'pictureFolder') return [key, value === undefined ? value : '/pictures']
     return [key, key === 'tls' && value ? { ...value, ...NO_FILES } : value]
   }))
   const hash = createHash('sha256').update(

@@ -53,7 +53,7 @@ test('disk: no name leads out of the folder, and no link in it is followed', asy
   rmSync(file)
   symlinkSync(secret, file)
   const answer = await get(app, url)
-  assert.deepEqual([answer.statusCode, answer.headers['cache-control']], [503, 'no-store'])
+  assert.deepEqual([answer.statusCode, answer.headers['cache-control']], [500, 'no-store'])
   assert.doesNotMatch(answer.body, /secret/)
 })
 

@@ -47,7 +47,7 @@ export function createDiskStorage ({ folder, byNginx }) {
 
     async read (key, length) {
       const handle = await open(path.join(folder, relativeOf(key)), READ_ONLY_NO_LINKS).catch((error) => {
-        throw error.code === 'ENOENT' ? new BytesMissing('the folder') : away(error)
+        throw ['ENOENT', 'ELOOP'].includes(error.code) ? new BytesMissing('the folder') : away(error)
       })
       const { size } = await handle.stat()
       if (size === length) return handle.createReadStream()
