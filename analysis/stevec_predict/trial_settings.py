@@ -22,7 +22,7 @@ KNOWN_SETTINGS = (
     *("rate_per_s", "connection_reuse", "policy", "popularity", "edit_popularity", "ttl_s", "stale_while_revalidate_s"),
     *("arrivals", "burst", "cache", "collapsing", "origin_cache_mib", "origin_delay_ms", "fault", "stale_if_error_s"),
     *("edges", "protocol", "database", "database_pool", "wikis", "wiki_cpu_share", "shared", "picture"),
-    *("groups", "generators", "resource", "short_link_index", "short_link_reads"),
+    *("groups", "generators", "resource", "short_link_index", "short_link_reads", "edit_links"),
     *("framework", "write_strategy", "gather_max", "gather_ms", "record_stop"),
     *("duration_max_s", "bound", "background_vus", "timeout_s"),
 )

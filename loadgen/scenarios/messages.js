@@ -1,6 +1,6 @@
 // The requests of a plan. Node and k6 both run this file: no APIs of either.
 import { editText, largestOf, pageText, sizeOf } from './content.js'
-import { newPageName, pageName } from './plan.js'
+import { draw, newPageName, pageName } from './plan.js'
 import { EMPTY_PATH, recordOf, RECORDS_PATH } from './records.js'
 import { linkedPage, linkId, linkPath, newLinkedPage, newLinkId, pagesOfLinks } from './short-links.js'
 
@@ -43,7 +43,9 @@ export function createMessages (settings, { paths, base }) {
   /** @param {number} index @param {number} page @returns {string} */
   function bodyOf (index, page) {
     const sizeChars = settings.edit_size_chars ?? sizeOf(plan.seed, page, settings.page_size_chars)
-    return editText(base, `${mark}x${index}${picture === '' ? '' : `\n\n${picture}\n\n`}`, sizeChars)
+    const begin = [`${mark}x${index}`, linksOf(plan, index, settings.edit_links ?? 0), picture]
+    return editText(base, begin.filter((part) => part !== '').map((part, at) => at === 0 ? part : `\n\n${part}\n\n`)
+      .join(''), sizeChars)
   }
 
   return {
@@ -61,6 +63,19 @@ export function createMessages (settings, { paths, base }) {
     }
   }
 }
+
+const LINK_STREAM = 0x3c6ef372
+
+/**
+ * @param {import('./plan.js').Plan} plan
+ * @param {number} index
+ * @param {number} count
+ * @returns {string} Markdown of so many links to pages of the plan, others in each edit
+ */
+const linksOf = ({ seed, stream, pages }, index, count) => Array.from({ length: count }, (_, at) => {
+  const name = pageName(Math.floor(draw(seed, stream ^ LINK_STREAM, index * count + at) * pages))
+  return `[${name}](/wiki/${name})`
+}).join(' ')
 
 /** @param {GeneratorSettings} settings */
 function recordMessages ({ plan: { seed }, mark, write_strategy: strategy, page_size_chars: size }) {

@@ -315,6 +315,7 @@ describe('an experiment', () => {
           /a short link is made by one PUT: edit is for resource page/
         ],
         [{ settings: { resource: 'short-link', short_link_index: 'lsm' } }, /short_link_index must be equal to one of/],
+        [{ settings: { edit_links: 10, page_size_chars: 500 } }, /a text with 10 links has at least 600 characters/],
         [{ settings: { framework: 'koa' } }, /framework and record_stop are for resource record/],
         [{ settings: { write_strategy: 'bulk' } }, /write_strategy of a page is sync or group-commit, not bulk/],
         [{ settings: { gather_ms: 5 } }, /gather_max and gather_ms are for group-commit, group, bulk, not for/],
@@ -333,7 +334,7 @@ describe('an experiment', () => {
               record_stop: { signal: 'SIGKILL', after_requests: 5 }
             }
           },
-          /after_requests must be less than requests/
+          /after_requests and its spread must be less than requests/
         ],
         [{ settings: { popularity: { zipf: 0 } } }, /popularity\/zipf must be > 0/],
         [{ settings: { popularity: 'zipf' } }, /popularity must be equal to one of the allowed values/],

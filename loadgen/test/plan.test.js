@@ -5,6 +5,7 @@ import { draw, pageName, requestAt } from '../scenarios/plan.js'
 import { loadDefinition } from '../src/lab/definition.js'
 import { backgroundPlan, planRun, requestsPlanned } from '../src/lab/matrix.js'
 import { editText, pageText, sizeOf } from '../scenarios/content.js'
+import { createMessages, textOf } from '../scenarios/messages.js'
 
 const definition = loadDefinition('read-hot', 'quick')
 
@@ -335,4 +336,18 @@ describe('the arrivals of the open model', () => {
     }
     assert.notDeepEqual(timesOf('poisson', 1), timesOf('poisson', 2))
   })
+})
+
+test('the text of an edit has the links that are asked for, to pages of the plan, and others in each edit', () => {
+  const { plans: [{ plan }], trials: [{ settings }] } = planRun(definition, 1)
+  const own = /** @type {any} */ ({ ...settings, plan, mark: 't1', page_size_chars: 5000, edit_links: 10 })
+  const { editOf } = createMessages(own, { paths: null, base: textOf(own) })
+  const linksIn = (/** @type {number} */ index) =>
+    [...String(editOf(index, 0).body).matchAll(/\[(page-\d{6})\]\(\/wiki\/\1\)/g)].map(([, name]) => name)
+  assert.equal(linksIn(1).length, 10)
+  assert.notDeepEqual(linksIn(1), linksIn(2))
+  assert.deepEqual(linksIn(1), linksIn(1))
+  const names = new Set(Array.from({ length: plan.pages }, (_, page) => pageName(page)))
+  assert.ok(linksIn(3).every((name) => names.has(name)))
+  assert.equal(String(editOf(1, 0).body).length, 5000)
 })

@@ -8,6 +8,8 @@ const PAGES_CHARS_MAX = 2_000_000_000
 
 /** Its Markdown and the mark of the edit fit in. */
 const PICTURE_TEXT_CHARS = 200
+/** Of one link in the text of an edit, and as much of other text. */
+const LINK_CHARS = 60
 
 /**
  * @param {import('./settings.js').Settings} settings
@@ -35,6 +37,20 @@ function linkContradiction ({ resource, edit, picture, short_link_index: index, 
     return 'short_link_reads=redis needs a Redis: set shared to redis or redis-replicated'
   }
   return null
+}
+
+/**
+ * @param {import('./settings.js').Settings} settings
+ * @returns {string | null} what the text of an edit is too short for
+ */
+function textContradiction ({ picture, edit_links: links, edit_size_chars: editSize, page_size_chars: size }) {
+  const chars = editSize ?? meanOf(size)
+  if (picture && chars < PICTURE_TEXT_CHARS) {
+    return `a text with a picture has at least ${PICTURE_TEXT_CHARS} characters: raise edit_size_chars`
+  }
+  return links * LINK_CHARS > chars
+    ? `a text with ${links} links has at least ${links * LINK_CHARS} characters: raise edit_size_chars`
+    : null
 }
 
 /**
@@ -67,10 +83,8 @@ export function contradiction (settings) {
     return `the burst ends after ${endOf(burst)} s, beyond duration_max_s = ${duration}`
   }
   if (settings.edit === 'create-get' && model !== 'closed') return 'create-get is for the closed model'
-  if (settings.picture && (settings.edit_size_chars ?? meanOf(size)) < PICTURE_TEXT_CHARS) {
-    return `a text with a picture has at least ${PICTURE_TEXT_CHARS} characters: raise edit_size_chars`
-  }
-  const special = groupContradiction(settings) ?? linkContradiction(settings) ?? recordContradiction(settings)
+  const special = textContradiction(settings) ?? groupContradiction(settings) ?? linkContradiction(settings) ??
+    recordContradiction(settings)
   if (special !== null) return special
   if (settings.cache !== 'edge' && settings.door !== 'cached') {
     return `cache sets the cache at the door cached, and the door is ${settings.door}`

@@ -19,6 +19,7 @@
  * @property {'post' | 'get-post' | 'create-get'} edit
  * @property {number | null} edit_size_chars
  * @property {boolean} picture
+ * @property {number} edit_links
  * @property {'closed' | 'open'} model
  * @property {number} vus
  * @property {Groups | null} groups
@@ -75,6 +76,7 @@ export const DEFAULT_SETTINGS = Object.freeze({
   edit: 'post',
   edit_size_chars: null,
   picture: false,
+  edit_links: 0,
   model: 'closed',
   vus: 1,
   groups: null,

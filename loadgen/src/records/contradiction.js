@@ -12,6 +12,7 @@ const PLAIN = /** @type {const} */ ({
   fault: null,
   edit: 'post',
   picture: false,
+  edit_links: 0,
   cache: 'edge',
   origin_delay_ms: 0
 })
@@ -56,5 +57,6 @@ function ofStop ({ framework, write_strategy: strategy, record_stop: stop, reque
   if (stop === null) return null
   if (framework === 'none' || strategy === 'none') return 'record_stop needs a framework, and a write_strategy'
   if (bound !== 'either') return 'record_stop ends the trial early: bound must be "either"'
-  return stop.after_requests < requests ? null : 'record_stop.after_requests must be less than requests'
+  const most = stop.after_requests + (stop.spread ?? 0)
+  return most < requests ? null : 'record_stop.after_requests and its spread must be less than requests'
 }

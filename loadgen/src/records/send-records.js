@@ -2,7 +2,7 @@ import { cpuSeconds } from '../lab/child-cpu.js'
 import { generateLoad } from '../lab/trial-load.js'
 import { watchDatabase } from './database-time.js'
 import { readStats, startProgram, whenStored } from './service.js'
-import { stopInTheMiddle } from './stop.js'
+import { drawStop, stopInTheMiddle } from './stop.js'
 import { warmUpService } from './warm-up.js'
 
 /**
@@ -32,7 +32,7 @@ export async function sendRecords (context, { trial, directory, mark, mongodbUri
     const beforeS = cpuSeconds(program.pid)
     const { fault: stopped, ...load } = await generateLoad({
       ...context,
-      site: siteOf(context, { program, settings, url, before }),
+      site: siteOf(context, { program, settings, plan, url, before }),
       // A stop is caused as a fault is: beside the generators.
       settings: /** @type {any} */ ({ ...settings, fault: settings.record_stop }),
       probeSettings: { ...settings, url, plan, mark, picture_markdown: null, until_url: null },
@@ -54,7 +54,7 @@ export async function sendRecords (context, { trial, directory, mark, mongodbUri
         failed: stop === null ? last.failed - before.failed : null,
         database_cpu_s: databaseCpuS(),
         service_cpu_s: stop === null ? Math.round(1000 * (cpuSeconds(program.pid) - beforeS)) / 1000 : null,
-        stop: stop && { signal: stop.signal, waiting: stop.waiting, took_ms: stop.took_ms, exit_code: stop.exit_code }
+        stop: stop && withoutStats(stop)
       }
     }
   } finally {
@@ -62,19 +62,23 @@ export async function sendRecords (context, { trial, directory, mark, mongodbUri
   }
 }
 
+/** @param {import('./stop.js').StopFacts} stop */
+const withoutStats = ({ stats: _, ...stop }) => stop
+
 /**
  * @param {import('../lab/trial.js').TrialContext} context
  * @param {{program: import('./service.js').Program, settings: import('../lab/settings.js').Settings, url: string,
- *   before: import('./service.js').Stats}} service
+ *   plan: import('../../scenarios/plan.js').Plan, before: import('./service.js').Stats}} service
  * @returns {import('../lab/site.js').Site} with the service among the processes that answer
  */
-function siteOf ({ site, signal }, { program, settings, url, before }) {
+function siteOf ({ site, signal }, { program, settings, plan, url, before }) {
   const { record_stop: stop, duration_max_s: maxS } = settings
   return {
     ...site,
     processes: () => [...site.processes(), program.watched],
     causeFault: async (_, { generators }) => /** @type {any} */ (stop && await stopInTheMiddle({
-      stop, program, url, before, signal, withinMs: 1000 * maxS, onSignal: () => generators.disregard(program.pid)
+      ...{ stop: drawStop(stop, plan), program, url, before, signal, withinMs: 1000 * maxS },
+      onSignal: () => generators.disregard(program.pid)
     }))
   }
 }

@@ -1,14 +1,16 @@
+import { draw } from '../../scenarios/plan.js'
 import { waitUntil } from '@stevec/harness/processes'
 import { readStats } from './service.js'
 
 /**
  * A signal to the record service in the middle of the load.
- * @typedef {{signal: 'SIGTERM' | 'SIGKILL', after_requests: number}} RecordStop
+ * @typedef {{signal: 'SIGTERM' | 'SIGKILL', after_requests: number, spread?: number}} RecordStop
  */
 
 /**
  * @typedef {object} StopFacts
  * @property {'SIGTERM' | 'SIGKILL'} signal
+ * @property {number} after_requests  as drawn
  * @property {number} waiting  records that were accepted and not stored, at the last reading before the signal
  * @property {import('./service.js').Stats} stats  of that reading
  * @property {number} took_ms  until the process had ended
@@ -16,6 +18,16 @@ import { readStats } from './service.js'
  */
 
 const EVERY_MS = 5
+const STREAM = 0x7feb352d
+
+/**
+ * A batch is always as full after the same number of records: the moment must not be the same in all repetitions.
+ * @param {RecordStop} stop
+ * @param {Pick<import('../../scenarios/plan.js').Plan, 'seed' | 'stream'>} plan
+ * @returns {RecordStop} without a spread
+ */
+export const drawStop = ({ spread = 0, ...stop }, { seed, stream }) =>
+  ({ ...stop, after_requests: stop.after_requests + Math.floor(draw(seed, stream ^ STREAM, 0) * (spread + 1)) })
 
 /**
  * Sends the signal once the service has counted enough records, and waits for its end.
@@ -42,5 +54,6 @@ export async function stopInTheMiddle ({ stop, program, url, before, onSignal, w
   process.kill(program.pid, stop.signal)
   const exitCode = await program.exited
   const tookMs = Math.round(performance.now() - beganMs)
-  return { signal: stop.signal, waiting: stats.backlog.records, stats, took_ms: tookMs, exit_code: exitCode }
+  const { backlog: { records: waiting } } = stats
+  return { ...stop, waiting, stats, took_ms: tookMs, exit_code: exitCode }
 }
