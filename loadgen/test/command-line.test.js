@@ -36,7 +36,7 @@ test('a misspelt command, option or experiment gets an error that names similar 
     [['up', '--colour'], 'there is no option --colour\n'],
     [['run', 'readhot'], 'there is no experiment "readhot"; did you mean "read-hot"?'],
     [['run', 'stduy'], 'there is no experiment "stduy"; did you mean "study"?'],
-    [['run', 'write'], 'did you mean "write-vs-read-cached" or "write-vs-read-direct"?'],
+    [['run', 'write'], 'did you mean "write-batching", "write-vs-read-cached" or "write-vs-read-direct"?'],
     [['run', 'e1'], 'there is no experiment "e1"; E1 is read-hot\n'],
     [['run', 'E3'], 'there is no experiment "E3"; E3 is at-once, overload, overload-open\n']
   ])) {

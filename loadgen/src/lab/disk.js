@@ -38,10 +38,12 @@ export function bytesOf (trials) {
   const each = trials.map(({ settings, plan }) => {
     const requests = requestsPlanned(settings) + plan.writes + backgroundRequests(settings)
     const pageChars = meanOf(settings.page_size_chars)
+    // Records go past every log.
+    const logged = settings.resource === 'record' ? 0 : LOGGED_PER_REQUEST
     return {
       kept: KEPT_PER_TRIAL + KEPT_PER_REQUEST * requests,
       raw: RAW_PER_REQUEST * requests,
-      grown: LOGGED_PER_REQUEST * requests + STORED_PER_CHAR * plan.writes * (settings.edit_size_chars ?? pageChars),
+      grown: logged * requests + STORED_PER_CHAR * plan.writes * (settings.edit_size_chars ?? pageChars),
       pages: STORED_PER_CHAR * pagesNeeded(settings) * pageChars
     }
   })
