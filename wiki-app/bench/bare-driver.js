@@ -71,7 +71,6 @@ export async function openBareDriver (uri, texts) {
 function pageState (page, content) {
   const now = new Date()
   return {
-    title_key: `page-${page}`,
     search_key: `page-${page}`,
     content,
     content_bytes: content.length,

@@ -7,7 +7,7 @@ import { defineModels } from '../src/pages/model.js'
 import {
   differenceUrl, editUrl, historyUrl, linksUrl, rawUrl, revisionUrl, viewUrl
 } from '../src/pages/name.js'
-import { keysOf } from '../src/pages/search-key.js'
+import { searchKey } from '../src/pages/search-key.js'
 import { nameOf } from './fill.js'
 
 const MIB = 1_048_576
@@ -112,7 +112,7 @@ function pageOf (name, content, revision) {
   const at = new Date()
   return {
     _id: name,
-    ...keysOf(name),
+    search_key: searchKey(name),
     revision,
     content,
     content_bytes: Buffer.byteLength(content),

@@ -1,10 +1,10 @@
 import mongoose from 'mongoose'
 import { defineModels } from '../src/pages/model.js'
-import { keysOf } from '../src/pages/search-key.js'
+import { searchKey } from '../src/pages/search-key.js'
 import { hashOf } from '../src/http/hash.js'
 import { RENDERER_VERSION } from '../src/markdown/version.js'
 
-const WORDS = [
+export const WORDS = [
   'ash', 'birch', 'cedar', 'dogwood', 'elm', 'fir', 'ginkgo', 'hazel', 'ivy', 'juniper', 'kapok', 'larch', 'maple',
   'nutmeg', 'oak', 'pine', 'quince', 'rowan', 'spruce', 'teak', 'ulex', 'vine', 'willow', 'yew'
 ]
@@ -68,7 +68,7 @@ function page (number, pages, revisions, renderer) {
   const at = new Date(START + number * 1_000)
   return {
     _id: name,
-    ...keysOf(name),
+    search_key: searchKey(name),
     revision: revisions,
     content,
     content_bytes: Buffer.byteLength(content),

@@ -2,7 +2,7 @@
 // The table of settings in wiki-app/README.md, from their one description in src/settings.js.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
-import { settingsTable } from '../src/settings.js'
+import { settingsTable } from '../src/settings-table.js'
 
 const HELP = `Usage: node wiki-app/bin/settings.js [--write]
 

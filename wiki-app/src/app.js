@@ -56,14 +56,15 @@ import { createServices } from './services.js'
  * @param {Config} config
  * @param {{purge?: Purge, timing?: Partial<Timing>}} [caches]
  * @param {{counter?: Counter, processes?: () => WikiProcess[], showMetrics?: ShowMetrics, logTo?:
- *   NodeJS.WritableStream}} [others]  of all processes: `counter`, `processes`
+ *   NodeJS.WritableStream, worker?: {number: number, primary: number}}} [others]  of all processes: `counter`,
+ *   `processes`
  * @param {Pick<Parameters<typeof createServices>[2], 'makeRenderer' | 'makeOldRevisions'>} [parts]  for tests
  * @returns {Promise<FastifyInstance>} `close` finishes requests in flight
  */
 export async function buildApp (
   config,
   caches = {},
-  { counter = createCounter(), processes = onlyProcess(), showMetrics, logTo = process.stderr } = {},
+  { counter = createCounter(), processes = onlyProcess(), showMetrics, logTo = process.stderr, worker } = {},
   parts = {}
 ) {
   const requestIds = createRequestIds()
@@ -91,7 +92,7 @@ export async function buildApp (
   const observing = config.METRICS_PORT === undefined ? undefined : await import('./observe/metrics.js')
   const { createMetrics } = observing ?? {}
   const createS3 = await loadS3(config)
-  const services = createServices(config, app.log, { ...caches, ...parts, createMetrics, createS3, tracing })
+  const services = createServices(config, app.log, { ...caches, ...parts, worker, createMetrics, createS3, tracing })
   const { database, metrics } = services
   const slots = createConcurrencyLimits({ waitMaxMs: config.QUEUE_WAIT_MAX_MS })
   const limits = tracing ? tracing.waiting(slots) : slots
@@ -138,7 +139,9 @@ async function registerRoutes (app, { config, services, counter, processes, fast
   await app.register(access, { mode: config.ACCESS, users, sessions, secure })
   await app.register(contentParsers, { maxBytes: config.PAGE_MAX_BYTES })
   await app.register(healthRoutes, { database })
-  await app.register(statusRoutes, { database, redis: services.redis, purges, processes, file: config.STATUS_FILE })
+  await app.register(statusRoutes, {
+    database, redis: services.redis, purges, words: services.words, processes, file: config.STATUS_FILE
+  })
   await app.register(counterRoute, { counter, presence: services.presence })
   await app.register(assetRoutes)
   const quick = {

@@ -7,7 +7,7 @@ export const lifecycle = fp(
   /** @type {import('fastify').FastifyPluginAsync<{services: import('./services.js').Services}>} */
   async function lifecycle (app, { services }) {
     const { database, store, originCache, oldRevisions, renderer, purges, redis, replica, presence } = services
-    const { pictureUpkeep } = services
+    const { pictureUpkeep, words } = services
     app.addHook('onReady', pictureUpkeep.open).addHook('onClose', pictureUpkeep.close)
     app.addHook('onReady', async () => {
       /** @type {unknown} */
@@ -29,6 +29,7 @@ export const lifecycle = fp(
     if (presence) app.addHook('onReady', presence.open).addHook('onClose', presence.close)
     if (originCache) app.addHook('onReady', originCache.open).addHook('onClose', originCache.close)
     app.addHook('onClose', database.close)
+    app.addHook('onReady', async () => { words.open() }).addHook('onClose', words.close)
     app.addHook('onClose', oldRevisions.close)
     app.addHook('onClose', renderer.close).addHook('onClose', store.close)
     // Not awaited: the wiki is ready before its rendering thread.

@@ -40,7 +40,7 @@ async function serve (config) {
 async function serveAsWorker (config) {
   const { joinPrimary, shareMetrics, reportListening } = await import('./process/worker.js')
   const { number, counter, processes, leave, onStop } = await joinPrimary()
-  const shared = { counter, processes, showMetrics: shareMetrics(number) }
+  const shared = { counter, processes, showMetrics: shareMetrics(number), worker: { number, primary: process.ppid } }
   const app = await buildApp(config, { purge: await purgeOf(config) }, shared)
   const { close } = closeWithGrace({ delay: CLOSE_MAX_MS, logger: app.log, skip: STOP_SIGNALS }, async ({ err }) => {
     if (err) app.log.fatal({ err }, 'stopping after an unexpected error')

@@ -26,6 +26,7 @@ import { redisLevel } from './short-links/levels.js'
 import { defineShortLinks } from './short-links/model.js'
 import { createShortLinks } from './short-links/store.js'
 import { createAuthorsPool } from './threads/authors.js'
+import { createWords } from './words/words.js'
 
 /** @import {Connection} from 'mongoose' */
 /** @import {CachePolicy} from './caching/cache-policy.js' */
@@ -52,6 +53,7 @@ const IMPORTS_MAX = 2
  * @property {typeof createMetrics} [createMetrics]
  * @property {Tracing} [tracing]
  * @property {CreateS3} [createS3]
+ * @property {{number: number, primary: number}} [worker]  of several processes of one wiki
  */
 
 /**
@@ -103,7 +105,7 @@ export function createServices (config, log, parts) {
     history,
     oldRevisions: makeOldRevisions({ history, store, htmlMaxBytes: HTML_FACTOR_MAX * config.PAGE_MAX_BYTES }),
     mergeSave: createMergeSave({ store, history, pool: authors }),
-    search: createSearch(models),
+    ...searchOf(config, log, { models, connection: database.connection, worker: parts.worker, metrics }),
     files,
     pictureUpkeep: pictures.upkeep,
     originCache: originCacheOf(config, log, models, database.connection),
@@ -136,6 +138,17 @@ const storeSettingsOf = (config) => ({
   },
   readsAtOnce: config.PAGE_READS_AT_ONCE
 })
+
+/**
+ * @param {Config} config @param {Log} log
+ * @param {Pick<Parts, 'worker'> & {models: Models, connection: Connection, metrics?: ReturnType<typeof createMetrics>}}
+ *   parts
+ */
+function searchOf ({ SEARCH_DIRECTORY: directory }, log, { models, connection, worker, metrics }) {
+  const words = createWords({ connection, collection: models.Pages.collection.name, directory, worker, log })
+  metrics?.addWords(words)
+  return { words, search: createSearch(models, { words }) }
+}
 
 /** @param {Config} config */
 const policyOf = (config) => cachePolicy(config.CACHE_POLICY, {

@@ -17,7 +17,7 @@ const MIB = 1_048_576
 const YEAR_S = 31_536_000
 const LOG_LEVELS = /** @type {const} */ (['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
 
-/** Types, checks and the table in wiki-app/README.md come from here. */
+/** Types, checks and the table in wiki-app/README.md (settings-table.js) come from here. */
 export const SETTINGS = {
   HOST: text(isThere, {
     default: '127.0.0.1',
@@ -199,6 +199,11 @@ export const SETTINGS = {
     allowed: 'a whole number from 0 (no limit) to 100000',
     does: 'changes that one client may send within a minute, see below for imports; 0: no limit'
   }),
+  SEARCH_DIRECTORY: optional(text(isThere, {
+    allowed: 'the path of a folder that the wiki may write to',
+    shown: 'a temporary folder',
+    does: 'where the index of words is kept, see below. In a temporary folder it is built anew at each start'
+  })),
   // With the default a page is served or refused within a second, even on a busy machine.
   QUEUE_WAIT_MAX_MS: integer(0, 60_000, {
     default: 500,
@@ -289,10 +294,3 @@ export const SETTINGS = {
 
 /** @typedef {keyof typeof SETTINGS} Setting */
 /** @typedef {{[K in Setting]: ReturnType<(typeof SETTINGS)[K]['read']> | (typeof SETTINGS)[K]['default']}} Config */
-
-/** @returns {string} the table of all settings in Markdown */
-export function settingsTable () {
-  const rows = Object.entries(SETTINGS).map(([name, { default: value, shown = value ?? '', does }]) =>
-    `| \`${name}\` | ${shown} | ${does} |`)
-  return ['| setting | default | what it does |', '|---|---|---|', ...rows].join('\n')
-}

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { BROWSER, get, useWiki } from './helper.js'
+import { BROWSER, get, untilFound, useWiki } from './helper.js'
 
 const wiki = useWiki()
 
@@ -182,6 +182,7 @@ test('every list and search is paginated, and the list of pages revalidates with
       tags: ['all', name.toLowerCase().slice(0, 1)]
     })
   }
+  await untilFound(app, 'word', 5)
   const names = async (/** @type {string} */ path) =>
     (await walk(app, path)).map((part) => part.map(({ name }) => name))
   assert.deepEqual(await names('/pages?limit=2'), [['Alpha', 'beta'], ['delta', 'Epsilon'], ['Gamma/alpha']])

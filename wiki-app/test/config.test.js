@@ -5,7 +5,7 @@ import path from 'node:path'
 import test from 'node:test'
 import { cachePolicy } from '../src/caching/cache-policy.js'
 import { ConfigError, readConfig } from '../src/config.js'
-import { settingsTable } from '../src/settings.js'
+import { settingsTable } from '../src/settings-table.js'
 
 test('an environment without settings gives the defaults; other variables are ignored', () => {
   assert.deepEqual(readConfig({ PATH: '/bin', SECRET: 'x' }), {

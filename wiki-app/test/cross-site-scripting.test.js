@@ -4,7 +4,7 @@ import toHtml from '../src/markdown/html.js'
 import { encodeName, tagUrl } from '../src/pages/name.js'
 import { canonicalTag } from '../src/pages/tags.js'
 import { assertHarmless } from './harmless.js'
-import { BROWSER, get, save, useWiki } from './helper.js'
+import { BROWSER, get, save, untilIndexed, useWiki } from './helper.js'
 
 const wiki = useWiki()
 
@@ -49,6 +49,7 @@ async function documentsOf (app, words) {
     })
     assert.ok(statusCode < 300, body)
   }
+  await untilIndexed(app)
   const addresses = [
     `/wiki/${page}`, `/history/${page}`, `/revision/${page}/1`, `/difference/${page}?from=1&to=2`,
     `/links/${page}`, `/edit/text/${page}`, `/changes?author=${query}`, `/changes.atom?author=${query}`,

@@ -8,7 +8,7 @@ import mongoose from 'mongoose'
 import { waitUntil } from '@stevec/harness/processes'
 import { inspectImage } from '../src/files/image.js'
 import { bearer, peopleOnly } from './people.js'
-import { BROWSER, get, save, useWiki } from './helper.js'
+import { BROWSER, get, save, untilIndexed, useWiki } from './helper.js'
 import { chunk, gif, jpeg, largePng, png, pngChunk, riff, webp } from './images.js'
 
 const WAIT_MAX_MS = 60_000
@@ -403,6 +403,7 @@ test('a picture can be deleted: the pages that show it are named before, its add
   await save(app, 'Shows the other', other.markdown)
   await save(app, 'Showed it', markdown)
   await app.inject({ method: 'DELETE', url: '/wiki/Showed%20it' })
+  await untilIndexed(app)
 
   const file = url.slice('/files'.length)
   const asked = await get(app, `/edit/picture${file}`, BROWSER)

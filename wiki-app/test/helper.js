@@ -1,7 +1,9 @@
+import { randomUUID } from 'node:crypto'
 import { Writable } from 'node:stream'
 import { after, before } from 'node:test'
 import mongoose from 'mongoose'
 import { startMongod } from '@stevec/harness/mongod'
+import { waitUntil } from '@stevec/harness/processes'
 import { buildApp } from '../src/app.js'
 import { readConfig } from '../src/config.js'
 
@@ -13,6 +15,8 @@ export const BROWSER = { accept: 'text/html,application/xhtml+xml,application/xm
 
 /** The defaults, but without a write limit, and with a queue wait so long that a slow machine refuses nothing. */
 const SETTINGS = { LOG_LEVEL: 'warn', WRITES_PER_MINUTE: '0', QUEUE_WAIT_MAX_MS: '20000' }
+/** The promise is 1 s; the rest is for slow machines. */
+const INDEXED_MAX_MS = 60_000
 const nowhere = () => new Writable({ write: (_chunk, _encoding, done) => done() })
 
 /** Creates a log stream, and the list of the lines written to it. */
@@ -87,6 +91,31 @@ export const save = (app, name, content, headers = {}) =>
     headers: { 'content-type': 'text/markdown', ...headers },
     payload: content
   })
+
+/**
+ * Waits until searches of texts find all that was saved before: the index of words follows in order.
+ * @param {import('fastify').FastifyInstance} app
+ */
+export async function untilIndexed (app) {
+  const mark = `mark${randomUUID().replaceAll('-', '')}`
+  await save(app, mark, mark)
+  await untilFound(app, mark, 1)
+  await app.inject({ method: 'DELETE', url: `/wiki/${mark}` })
+  await untilFound(app, mark, 0)
+}
+
+/**
+ * @param {import('fastify').FastifyInstance} app
+ * @param {string} q  words
+ * @param {number} hits
+ */
+export async function untilFound (app, q, hits) {
+  const found = await waitUntil(async () => {
+    const { statusCode, body } = await get(app, `/api/v1/search?q=${q}`)
+    return statusCode === 200 && JSON.parse(body).items.length === hits
+  }, INDEXED_MAX_MS)
+  if (!found) throw new Error(`a search for ${q} does not find ${hits} pages`)
+}
 
 /**
  * Damages a page in the database as no wiki does, so that viewing it is an unexpected error.

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { get, save, useWiki } from './helper.js'
+import { get, save, untilIndexed, useWiki } from './helper.js'
 
 const wiki = useWiki()
 
@@ -20,6 +20,7 @@ test('a search finds words in titles and texts, in any case and language, and sh
   await save(app, 'Bees', 'They make **honey**. Nobody else does.')
   await save(app, 'Honey badger', 'Eats what bees make.')
   await save(app, 'Čebele', 'Čebele delajo med, the bees.')
+  await untilIndexed(app)
   const { body, statusCode } = await search(app, 'honey')
   assert.equal(statusCode, 200)
   assert.match(body, /<h2>In titles<\/h2>[^]*>Honey badger<[^]*<h2>In texts<\/h2>/)
@@ -39,6 +40,7 @@ test('titles and texts are found without accents, titles also by the beginnings 
   await save(app, 'Dolgi rok čebele', 'Our team.')
   await save(app, 'Đorđe', 'x')
   await save(app, 'The team', 'x')
+  await untilIndexed(app)
   const titles = async (/** @type {string} */ q) => {
     const [, shown] = /<h2>In titles<\/h2>([^]*?)<h2>/.exec((await search(app, q)).body) ?? []
     return [...shown.matchAll(/<li><a href="[^"]*" dir="auto">([^<]*)<\/a>/g)].map(([, name]) => name)
@@ -60,16 +62,20 @@ test('search results follow saves, renames and deletions', async (t) => {
   const app = await wiki.build(t)
   await save(app, 'a', 'unicorn')
   await save(app, 'a', 'horse')
+  await untilIndexed(app)
   assert.deepEqual(textHits((await search(app, 'unicorn')).body), [])
   await app.inject({ method: 'POST', url: '/edit/rename/a', payload: { to: 'b' } })
+  await untilIndexed(app)
   assert.deepEqual(textHits((await search(app, 'horse')).body), ['b'])
   await app.inject({ method: 'DELETE', url: '/wiki/b' })
+  await untilIndexed(app)
   assert.deepEqual(textHits((await search(app, 'horse')).body), [])
 })
 
 test('many hits come in parts that neither skip nor repeat a page', async (t) => {
   const app = await wiki.build(t)
   for (let index = 0; index < 25; index++) await save(app, `p${index}`, 'common word')
+  await untilIndexed(app)
   const first = (await search(app, 'common')).body
   const [, next] = /<a href="([^"]*)" rel="next">/.exec(first) ?? []
   const names = [...textHits(first), ...textHits((await get(app, next.replaceAll('&amp;', '&'))).body)]
@@ -80,6 +86,7 @@ test('many hits come in parts that neither skip nor repeat a page', async (t) =>
 test('a search query is only text, in the database query and in the HTML', async (t) => {
   const app = await wiki.build(t)
   await save(app, 'a', 'say <script>alert(1)</script> or "x" onmouseover=alert(1)')
+  await untilIndexed(app)
   for (const q of [
     '<script>alert(1)</script>', '"><img src=x onerror=alert(1)>', '{"$ne":1}', '$where', '(((((', '"', '-', '\\',
     'a'.repeat(200), '.*', '%', '-a -b -c', '"" ""'

@@ -10,7 +10,7 @@ import mongoose from 'mongoose'
 import { readBackup } from '../src/backup/read.js'
 import { judge } from '../torture/oracle.js'
 import { stored } from '../torture/torture.js'
-import { BROWSER, createLog, get, save, useWiki } from './helper.js'
+import { BROWSER, createLog, get, save, untilFound, useWiki } from './helper.js'
 import { largePng, png } from './images.js'
 
 const wiki = useWiki()
@@ -18,6 +18,9 @@ const wiki = useWiki()
 const BEFORE_LINKS = 'wiki-before-links.jsonl'
 /** A wiki of a version whose titles were found by `title_key`. */
 const BEFORE_SEARCH_KEYS = 'wiki-before-search-keys.jsonl'
+
+/** A wiki of a version whose database kept the words of pages, in a text index. */
+const BEFORE_WORDS_OUTSIDE = 'wiki-before-words-outside.jsonl'
 
 /** @param {import('node:test').TestContext} t @param {string} fixture @returns the restored database */
 async function restored (t, fixture) {
@@ -44,6 +47,7 @@ test('pages stored by an older version are shown, found, linked and edited like 
   )
   assert.match(home.body, /<a href="\/edit\/new\/Nowhere" class="missing"/)
   assert.match((await get(app, '/pages', BROWSER)).body, /Guide[\s\S]*Home[\s\S]*Moved here/)
+  await untilFound(app, 'elsewhere', 1)
   assert.match((await get(app, '/search?q=elsewhere', BROWSER)).body, /Moved here/)
   assert.match((await get(app, '/links/Guide', BROWSER)).body, /Home/)
   assert.equal((await get(app, '/wiki/Old%20name')).headers.location, '/wiki/Moved%20here')
@@ -134,3 +138,37 @@ test('pictures of an older version stay, their chunks get an index that may be s
     assert.equal((await app.inject({ method: 'DELETE', url: `/api/v1${url}` })).statusCode, 204)
     assert.equal(await db.collection('files.chunks').countDocuments(), 3)
   })
+
+test('the text index and its field leave a database of an older version, and words are found as before', async (t) => {
+  const { uri } = await restored(t, BEFORE_WORDS_OUTSIDE)
+  const client = await mongoose.mongo.MongoClient.connect(uri)
+  t.after(() => client.close())
+  const pages = client.db().collection(/** @type {string} */ ('pages'))
+  const textIndex = () => pages.createIndex({ deleted_at: 1, title_key: 'text', content: 'text' },
+    { name: 'full_text', default_language: 'none', weights: { title_key: 10, content: 1 } })
+  await textIndex()
+  const leftOver = async () => [
+    (await pages.indexes()).filter(({ name }) => name === 'full_text').length,
+    await pages.countDocuments({ title_key: { $exists: true } })
+  ]
+  assert.deepEqual(await leftOver(), [1, 5])
+  const { lines, logTo } = createLog()
+  const app = await wiki.build(t, { MONGODB_URI: uri }, {}, { logTo })
+  assert.deepEqual(await leftOver(), [0, 0])
+  assert.ok(lines.some(({ msg }) => msg === 'migration 4 (words-outside) has changed 5 documents'), JSON.stringify(lines))
+  await untilFound(app, 'bees', 3)
+  const found = (await get(app, '/api/v1/search?q=honey')).json().items
+  assert.deepEqual(found.map((/** @type {{name: string}} */ { name }) => name), ['Honey badger', 'Bees'], 'by title first')
+
+  // In a rolling upgrade the older version may still save.
+  await pages.updateOne({ _id: /** @type {any} */ ('Hive') }, { $set: { title_key: 'hive' } })
+  const renamed = await app.inject({ method: 'POST', url: '/api/v1/pages/Hive/rename', payload: { to: 'Nest' } })
+  assert.equal(renamed.statusCode, 201, renamed.body)
+  assert.deepEqual(await leftOver(), [0, 1])
+
+  // As after a crash in the middle.
+  await textIndex()
+  await client.db().collection('migrations').deleteOne({ _id: /** @type {any} */ (4) })
+  await wiki.build(t, { MONGODB_URI: uri })
+  assert.deepEqual(await leftOver(), [0, 0])
+})

@@ -133,7 +133,7 @@ test('old pages and authors with invisible characters in their names can still b
   for (const [from, to] of [['old', old], ['gone', gone]]) {
     // Stores the pages as an earlier version wrote them.
     const page = await database.collection('pages').findOne({ _id: /** @type {any} */ (from) })
-    await database.collection('pages').insertOne({ ...page, _id: /** @type {any} */ (to), title_key: to.toLowerCase() })
+    await database.collection('pages').insertOne({ ...page, _id: /** @type {any} */ (to) })
     await database.collection('revisions').updateMany({ page: from }, { $set: { page: to, author } })
     await database.collection('targets').insertOne({ _id: /** @type {any} */ (to), is: 'page', sources: 0 })
   }

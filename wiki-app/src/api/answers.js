@@ -15,14 +15,14 @@ export const pageTag = ({ revision }) => `"v${FORM_OF_PAGE}-${revision}"`
 /**
  * @template T @param {FastifyRequest} request @param {FastifyReply} reply
  * @param {{cacheControl: string, found: {items: T[], more: boolean}, shown: (item: T) => object, position: (item: T) =>
- *   string | number}} answer  `position`: of an item in the list
+ *   string | number, others?: object}} answer  `position`: of an item in the list; `others`: fields beside the list
  */
-export function sendPart (request, reply, { cacheControl, found: { items, more }, shown, position }) {
+export function sendPart (request, reply, { cacheControl, found: { items, more }, shown, position, others = {} }) {
   const next = more ? writeCursor(request, position(items[items.length - 1])) : null
   const write = /** @type {(answer: object) => string} */ (reply.getSerializationFunction('200', 'application/json'))
   return sendRevalidated(request, reply, {
     cacheControl,
     type: JSON_TYPE,
-    body: write({ items: items.map(shown), next_cursor: next })
+    body: write({ items: items.map(shown), next_cursor: next, ...others })
   })
 }

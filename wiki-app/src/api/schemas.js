@@ -9,7 +9,7 @@ const TIME = { type: 'string', format: 'date-time' }
 const TAGS = { type: 'array', items: { type: 'string' }, description: 'In lower case and alphabetical order.' }
 
 /** @param {Record<string, object>} properties  all required */
-const strict = (properties) => ({
+export const strict = (properties) => ({
   type: 'object',
   additionalProperties: false,
   required: Object.keys(properties),
@@ -228,16 +228,24 @@ export const bodyOf = (properties, required, example) => ({
 export const answer = (description, schema, example) =>
   ({ description, content: { 'application/json': { schema: { $ref: `${schema}#` }, example } } })
 
-/** @param {string} description @param {string} schema  name of a shared schema @param {object[]} items  an example */
-export const list = (description, schema, items) => ({
+/**
+ * @param {string} description @param {string} schema  name of a shared schema @param {object[]} items  an example
+ * @param {Record<string, {schema: object, example: object}>} [others]  fields beside the list
+ */
+export const list = (description, schema, items, others = {}) => ({
   description,
   content: {
     'application/json': {
       schema: strict({
         items: { type: 'array', maxItems: LIMIT_MAX, items: { $ref: `${schema}#` } },
-        next_cursor: { type: ['string', 'null'], description: 'For the next part; null: there is no more.' }
+        next_cursor: { type: ['string', 'null'], description: 'For the next part; null: there is no more.' },
+        ...Object.fromEntries(Object.entries(others).map(([name, { schema }]) => [name, schema]))
       }),
-      example: { items, next_cursor: null }
+      example: {
+        items,
+        next_cursor: null,
+        ...Object.fromEntries(Object.entries(others).map(([name, { example }]) => [name, example]))
+      }
     }
   }
 })

@@ -1,9 +1,10 @@
 import { excerpt } from '../search/excerpt.js'
+import { freshnessOf } from '../search/freshness.js'
 import { canonicalTag } from '../pages/tags.js'
 import { nameIn } from './address.js'
 import { sendPart } from './answers.js'
 import { limitIn, readCursor } from './cursor.js'
-import { list, named, otherwise, partQuery, QUERY, TAG_PARAMETER } from './schemas.js'
+import { list, named, otherwise, partQuery, QUERY, strict, TAG_PARAMETER } from './schemas.js'
 
 /** @import {FastifyPluginAsync, FastifyRequest} from 'fastify' */
 /** @import {Found, PageItem, Part} from '../search/search.js' */
@@ -14,6 +15,21 @@ const HITS_MAX = 1_000
 /** Any name or tag: searches treat it as text. */
 const ANY = /^[^]{1,1000}$/u
 const HITS = /^[1-9]\d{0,2}$/
+
+const INDEX_FIELD = {
+  schema: strict({
+    state: {
+      type: 'string',
+      enum: ['current', 'behind', 'building', 'failing'],
+      description: '`current`: edits are found within a second. `behind`: the newest are not found yet. `building`: ' +
+        'not every page is found yet. `failing`: nothing newer is found until the operator helps.'
+    },
+    behind_s: {
+      type: 'number', description: 'How old the oldest edit is that is not found yet, in seconds; 0 below one.'
+    }
+  }),
+  example: { state: 'current', behind_s: 0 }
+}
 
 const tags = ['search']
 const MODIFIED = { modified_at: '2026-01-01T10:00:00.000Z' }
@@ -46,7 +62,7 @@ const SCHEMAS = {
           { text: 'words', hit: true },
           { text: '.', hit: false }
         ]
-      }]),
+      }], { index: INDEX_FIELD }),
       ...otherwise(304)
     }
   },
@@ -139,12 +155,13 @@ export async function searchApi (app, { search, policy: { listControl: cacheCont
   app.get('/search', { config: { isCostly: true }, schema: SCHEMAS.search }, async (request, reply) => {
     const [q, skip] = [wordsIn(request), Number(readCursor(request, HITS) ?? 0)]
     const limit = Math.min(limitIn(request), HITS_MAX - skip)
-    const { items, more } = q === '' ? { items: [], more: false } : await search.byText({ q, skip, limit })
+    const { items, more, freshness } = await search.byText({ q, skip, limit })
     return sendPart(request, reply, {
       cacheControl,
       found: { items, more: more && skip + limit < HITS_MAX },
       shown: ({ content, modifiedAt, ...hit }) => ({ ...hit, modified_at: modifiedAt, excerpt: excerpt(content, q) }),
-      position: () => skip + limit
+      position: () => skip + limit,
+      others: { index: freshnessOf(freshness) }
     })
   })
 }

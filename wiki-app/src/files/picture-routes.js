@@ -4,6 +4,7 @@ import { ALT_SCHEMA, AUTHOR_SCHEMA } from '../writing/change.js'
 import { viewUrl } from '../pages/name.js'
 import { readableAlt, visibleAuthor } from '../pages/visible.js'
 import { readableTime } from '../readable.js'
+import { freshnessNotice, noTexts } from '../search/freshness.js'
 import { HTML, renderFor } from '../views.js'
 import { shown } from './receive.js'
 
@@ -53,15 +54,16 @@ export async function pictureRoutes (app, { files, search }) {
   app.get('/edit/picture/:file', { config: { isCostly: true } }, async (request, reply) => {
     const file = await fileIn(request, files)
     // Its address has one word that no other has.
-    const { items, more } = await search.byText({ q: file.filename, skip: 0, limit: PAGES_MAX })
+    const found = await search.byText({ q: file.filename, skip: 0, limit: PAGES_MAX }).catch(noTexts)
     const item = shown(file)
     return reply.type(HTML).send(renderFor(request, 'picture', {
       title: item.alt || `Picture of ${item.time}`,
       item,
       altMaxChars: ALT_SCHEMA.maxLength,
       deleteUrl: item.editUrl.replace('/picture/', '/delete-picture/'),
-      pages: items.map(({ name }) => ({ name, url: viewUrl(name) })),
-      more
+      pages: found.items.map(({ name }) => ({ name, url: viewUrl(name) })),
+      more: found.more,
+      notice: 'unavailable' in found ? found.unavailable : freshnessNotice(found.freshness)
     }))
   })
 

@@ -1,6 +1,7 @@
 import { linkTargets } from './0001-link-targets.js'
 import { searchKeys } from './0002-search-keys.js'
 import { subpageLists } from './0003-subpages.js'
+import { wordsOutside } from './0004-words-outside.js'
 import { chunkIndex } from './0005-chunk-index.js'
 
 /**
@@ -8,5 +9,6 @@ import { chunkIndex } from './0005-chunk-index.js'
  * never changes.
  * @param {import('../pages/commit.js').WriteContext} context @returns {import('./migrate.js').Migration[]}
  */
-export const migrationsOf = (context) =>
-  [linkTargets(context), searchKeys(context), subpageLists(context), chunkIndex(context)]
+export const migrationsOf = (context) => [
+  linkTargets(context), searchKeys(context), subpageLists(context), wordsOutside(context), chunkIndex(context)
+]

@@ -4,8 +4,10 @@ import { performance } from 'node:perf_hooks'
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
 import { ConfigError } from '../config-error.js'
 import { createRequestDurations } from './request-durations.js'
+import { wordsMetrics } from './words-metrics.js'
 
 /** @import {PageStore} from '../pages/store.js' */
+/** @import {Freshest} from './words-metrics.js' */
 
 /** From a cached page to a database that hardly responds. */
 const DURATION_BUCKETS_S = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
@@ -54,9 +56,10 @@ export function createMetrics ({ ping }) {
     },
 
     /** @param {{state: () => {available: boolean}}} redis */
-    addRedis (redis) {
-      registers[0].registerMetric(redisGauge(redis))
-    },
+    addRedis: (redis) => { registers[0].registerMetric(redisGauge(redis)) },
+
+    /** @param {Freshest} words */
+    addWords: (words) => { for (const metric of wordsMetrics(words)) registers[0].registerMetric(metric) },
 
     /** @type {import('./request-log.js').Note} */
     observe ({ method = '' }, route, status, durationMs) {

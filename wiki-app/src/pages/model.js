@@ -6,7 +6,6 @@ import mongoose from 'mongoose'
  * A deleted page keeps its document, so that its revision goes on growing.
  * @typedef {object} Page
  * @property {string} _id  the name
- * @property {string} title_key  the name in lower case, for the text index
  * @property {string} search_key  of the name: without case and accents, see search-key.js
  * @property {number} revision  starts at 1, one more with each save or deletion
  * @property {string} content  Markdown
@@ -50,7 +49,6 @@ export const NAME_ORDER = { locale: 'en', numericOrdering: true, strength: 5 }
 
 const pageSchema = new mongoose.Schema({
   _id: String,
-  title_key: String,
   search_key: String,
   revision: Number,
   content: String,
@@ -75,14 +73,9 @@ pageSchema.index({ links: 1, deleted_at: 1, _id: 1 }, { name: 'linking_by_name',
 pageSchema.index({ tags: 1, deleted_at: 1, _id: 1 }, { name: 'tagged_by_name', collation: NAME_ORDER })
 // A title search reads index keys instead of pages.
 pageSchema.index({ deleted_at: 1, search_key: 1, _id: 1 }, { name: 'search' })
-// Byte by byte, for the names below a name: in order of bytes they are a range.
+// Byte by byte, for the names below a name: in order of bytes they are a range. Of words/source.js, too.
 pageSchema.index({ deleted_at: 1, _id: 1 }, { name: 'below' })
 pageSchema.index({ redirect_to: 1 }, { partialFilterExpression: { redirect_to: { $gt: '' } } })
-// As written, in any language: stems would be those of one. A collection has only one text index.
-pageSchema.index(
-  { deleted_at: 1, title_key: 'text', content: 'text' },
-  { name: 'full_text', default_language: 'none', weights: { title_key: 10, content: 1 } }
-)
 
 const revisionSchema = new mongoose.Schema({
   page: String,

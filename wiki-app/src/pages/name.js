@@ -51,9 +51,6 @@ export const namesAbove = (name) => name
   .slice(0, -1)
   .map((_, index, parts) => parts.slice(0, index + 1).join('/'))
 
-/** For the text index. @param {string} text */
-export const titleKey = (text) => text.normalize('NFC').toLowerCase()
-
 /** A page's document has its name in six URLs. */
 let [lastName, lastEncoded] = ['', '']
 

@@ -4,12 +4,15 @@ import { currentRevision, kindOf, linkTargetsOf } from './head.js'
 import { outdatedMark } from './link-targets.js'
 import { PageMissing } from './page-errors.js'
 import { createRenamePlan } from './rename-plan.js'
-import { keysOf } from './search-key.js'
+import { searchKey } from './search-key.js'
 
 /** @import {ClientSession} from 'mongoose' */
 /** @import {Attribution, Commit, Precondition} from './commit.js' */
 /** @import {Page} from './model.js' */
 /** @import {Move} from './rename-plan.js' */
+
+/** A version before this one may still write it, while both run. */
+const CURRENT_FIELDS = { title_key: 0 }
 
 /**
  * @typedef {object} Renaming
@@ -57,7 +60,7 @@ export function createRename (context) {
   /** @param {Renaming} renaming @param {ClientSession} session */
   async function renameAll ({ name, target, attribution, precondition, subpages }, session) {
     /** @type {Page | null} */
-    const page = await Pages.findOne({ _id: name }, null, { session }).lean().exec()
+    const page = await Pages.findOne({ _id: name }, CURRENT_FIELDS, { session }).lean().exec()
     if (page === null || currentRevision(page) === 0) throw new PageMissing(name)
     precondition(page)
     const moves = await planned({ name, target, subpages }, session)
@@ -66,7 +69,7 @@ export function createRename (context) {
     // Read one after the other: together they may take much memory.
     for (const other of others) {
       /** @type {Page | null} */
-      const subpage = await Pages.findOne({ _id: other.from }, null, { session }).lean().exec()
+      const subpage = await Pages.findOne({ _id: other.from }, CURRENT_FIELDS, { session }).lean().exec()
       if (subpage === null) throw new PageMissing(other.from)
       done.push(await move(subpage, other, attribution, session))
     }
@@ -103,7 +106,7 @@ const createMove = ({ models: { Pages, Revisions }, targets }) =>
     const state = {
       ...page,
       _id: to,
-      ...keysOf(to),
+      search_key: searchKey(to),
       revision,
       html_hash: hashOf(page.html, now.toISOString()),
       modified_at: now,

@@ -1,5 +1,4 @@
 import { escapePattern, plainLetters } from './letters.js'
-import { titleKey } from './name.js'
 
 const DIGITS_MAX = 9
 /** Of more words in a query only the first count: each is looked for in every title. */
@@ -20,9 +19,6 @@ export const searchKey = (text) => plainLetters(text)
     const number = digits.replace(/^0+(?=.)/, '')
     return markOf(number.length) + number
   })
-
-/** Fields of a page that follow from its name. @param {string} name */
-export const keysOf = (name) => ({ title_key: titleKey(name), search_key: searchKey(name) })
 
 /**
  * @typedef {object} TitleQuery

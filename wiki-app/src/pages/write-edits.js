@@ -1,6 +1,6 @@
 import { driverOf } from '../database/driver.js'
 import { currentRevision, HEAD_FIELDS, kindOf, linkTargetsOf } from './head.js'
-import { keysOf } from './search-key.js'
+import { searchKey } from './search-key.js'
 
 /** @import {ClientSession} from 'mongoose' */
 /** @import {Commit, Edit, WriteContext, Written} from './commit.js' */
@@ -84,7 +84,7 @@ function createWritePages ({ models: { Pages }, targets, currentHtml }) {
   function stateAfter ({ edit: { name, change: { content, contentBytes, tags }, rendered } }, now, missing) {
     if (rendered === null) return { deleted_at: now, redirect_to: null, links: [], tags: [] }
     return {
-      ...keysOf(name),
+      search_key: searchKey(name),
       content,
       content_bytes: contentBytes,
       links: rendered.links,

@@ -7,6 +7,7 @@ import { createMetricsServer } from '../observe/metrics.js'
 import { forkWorker } from './fork-worker.js'
 import { unwrap, wrap } from './messages.js'
 import { createTally } from './tally.js'
+import { removeSharedFolder } from '../words/folder.js'
 
 /** Longer than CLOSE_MAX_MS of server.js. */
 const STOP_MAX_MS = 12_000
@@ -138,6 +139,7 @@ async function stopWorkers () {
     // SIGTERM kills a worker that handles no signals yet.
     return signal === 'SIGTERM' ? 0 : code
   }))
+  removeSharedFolder(process.pid)
   if (codes.some((code) => code !== 0)) throw new Error('not every worker has ended in order')
 }
 

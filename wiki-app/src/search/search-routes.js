@@ -4,6 +4,7 @@ import { LINE } from '../writing/change.js'
 import { readableTime } from '../readable.js'
 import { excerpt } from './excerpt.js'
 import { SEARCH_MAX_MS } from './search.js'
+import { freshnessNotice, noTexts } from './freshness.js'
 import { redirectUnknownQuery } from '../http/known-query.js'
 import { canonicalName, linksUrl, tagUrl, viewUrl } from '../pages/name.js'
 import { newPageUrl } from '../writing/new-page-route.js'
@@ -88,7 +89,7 @@ function addSearches (app, search, answer) {
       ? [null, null]
       : await Promise.all([
         part === 1 ? search.byTitle({ q, limit: TITLES_PER_SEARCH, scanMaxMs: TITLES_SCAN_MAX_MS }) : null,
-        search.byText({ q, skip: (part - 1) * TEXTS_PER_PART, limit: TEXTS_PER_PART })
+        search.byText({ q, skip: (part - 1) * TEXTS_PER_PART, limit: TEXTS_PER_PART }).catch(noTexts)
       ])
     return answer.send(request, reply, 'search', {
       title: q === '' ? 'Search' : `Search for “${q}”`,
@@ -101,6 +102,8 @@ function addSearches (app, search, answer) {
         excerpt: excerpt(content, q)
       })) ?? [],
       unranked: texts !== null && !texts.ranked,
+      notice: texts === null ? '' : 'freshness' in texts ? freshnessNotice(texts.freshness) : '',
+      unavailable: texts !== null && 'unavailable' in texts ? texts.unavailable : '',
       part,
       firstUrl: withQuery('/search', { q }),
       nextUrl: texts?.more && part < TEXT_PARTS_MAX ? withQuery('/search', { q, part: String(part + 1) }) : null

@@ -1,33 +1,30 @@
-import createError from '@fastify/error'
 import mongoose from 'mongoose'
 import { retryAfter } from '../http/retry-after.js'
 import { NAME_ORDER } from '../pages/model.js'
 import { escapePattern } from '../pages/letters.js'
 import { searchKey, titleQuery } from '../pages/search-key.js'
+import { SearchTooLong } from '../words/errors.js'
 
 /** @import {Models, Page, Target} from '../pages/model.js' */
+/** @import {Freshness, Words} from '../words/words.js' */
 
 /** @typedef {Pick<Page, '_id' | 'revision' | 'modified_at'>} PageItem */
 /** @typedef {{name: string, revision: number, modifiedAt: Date, content: string}} TextHit */
 
 const LIST_FIELDS = { revision: 1, modified_at: 1 }
-const SearchTooLong = createError(
-  'WIKI_SEARCH_TOO_LONG',
-  'The search took too long and was stopped. Search for longer or rarer words, or try again in a moment.',
-  503
-)
-
 export const SEARCH_MAX_MS = 1_000
 /** https://github.com/mongodb/mongo/blob/master/src/mongo/base/error_codes.yml */
 const MAX_TIME_MS_EXPIRED = 50
-/** Ranking reads every hit. */
-const RANKED_MAX = 1_000
 /** With whole texts, one part of a list would read up to 100 MiB. */
 const EXCERPT_FROM_CHARS = 32_768
 
-/** Every list comes from an index. @param {Models} models @param {{searchMaxMs?: number}} [limits] */
+/**
+ * Every list comes from an index.
+ * @param {Models} models
+ * @param {{words: Pick<Words, 'search' | 'freshness'>, searchMaxMs?: number}} options
+ */
 // eslint-disable-next-line max-lines-per-function -- independent queries
-export function createSearch ({ Pages, Targets, Tags }, { searchMaxMs = SEARCH_MAX_MS } = {}) {
+export function createSearch ({ Pages, Targets, Tags }, { words, searchMaxMs = SEARCH_MAX_MS }) {
   /**
    * @template T @param {Promise<T>} search
    * @throws {Error} 503 for a costly query or a busy machine: the limit is wall time
@@ -95,30 +92,33 @@ export function createSearch ({ Pages, Targets, Tags }, { searchMaxMs = SEARCH_M
     },
 
     /**
-     * The best match first; of too many hits, the best for the first word.
+     * The best match first; of too many hits, some. A page that was deleted a moment ago is left out.
      * @param {{q: string, skip: number, limit: number}} options  `q`: words, "phrases in quotes", -excluded words
-     * @returns {Promise<Found<TextHit> & {ranked: boolean}>}
-     * @throws {Error} 503 when it takes too long
+     * @returns {Promise<Found<TextHit> & {ranked: boolean, freshness: Freshness}>}
+     * @throws {Error} 503 when it takes too long, and when there is no index of words
      */
     async byText ({ q, skip, limit }) {
-      const filter = { deleted_at: null, $text: mongoose.trusted({ $search: q }) }
-      const hits = await refuseWhenTooLong(
-        Pages.find(filter, { _id: 1 }).limit(RANKED_MAX + 1).maxTimeMS(searchMaxMs).lean().exec()
-      )
-      const ranked = hits.length <= RANKED_MAX
+      // Before: a change that this does not count may be found, but not the other way round.
+      const freshness = await words.freshness()
+      const { names, more, ranked } = await words.search({ q, skip, limit, maxMs: searchMaxMs })
       const content = { $substrCP: ['$content', 0, EXCERPT_FROM_CHARS] }
-      const query = Pages.find(filter, /** @type {any} */ ({ ...LIST_FIELDS, content }))
-      if (ranked) query.sort(/** @type {any} */ ({ score: { $meta: 'textScore' }, _id: 1 }))
       /** @type {Page[]} */
-      const found = await refuseWhenTooLong(query.skip(skip).limit(limit + 1).maxTimeMS(searchMaxMs).lean().exec())
-      return {
-        ...partOf(
-          found.map(({ _id: name, revision, modified_at: modifiedAt, content }) =>
-            ({ name, revision, modifiedAt, content })),
-          limit
-        ),
-        ranked
-      }
+      const found = names.length === 0
+        ? []
+        : await refuseWhenTooLong(
+          Pages
+            .find(
+              { _id: mongoose.trusted({ $in: names }), deleted_at: null },
+              /** @type {any} */ ({ ...LIST_FIELDS, content })
+            )
+            .maxTimeMS(searchMaxMs)
+            .lean()
+            .exec()
+        )
+      const pages = new Map(found.map((page) => [page._id, page]))
+      const items = names.flatMap((name) => pages.get(name) ?? []).map(({ _id: name, revision, ...page }) =>
+        ({ name, revision, modifiedAt: page.modified_at, content: page.content }))
+      return { items, more, ranked, freshness }
     },
 
     /** @param {Part & {tag: string}} options @returns {Promise<Found<PageItem>>} */

@@ -10,6 +10,7 @@
  * @property {{available: boolean, since: Date, nodes: Node[], failedOverAt: Date | null}} database
  * @property {{available: boolean, since: Date, failedOverAt: Date | null}} [redis]
  * @property {{failing: boolean, since: Date, purgedAt: Date | null, lagS: number | null}} [purges]
+ * @property {import('../words/words.js').Freshness & {since: Date}} [search]
  * @property {Stack | null} [stack]  null: STATUS_FILE cannot be read; undefined: there is none
  *
  * @typedef {object} Part
@@ -21,6 +22,9 @@
  *   last_failover_at?: string | null,
  *   last_purge_at?: string | null,
  *   last_purge_lag_s?: number | null,
+ *   building?: boolean,
+ *   behind_s?: number,
+ *   problem?: string | null,
  *   processes?: (Part & {restarts: number})[],
  *   nodes?: (Part & {role: Node['role']})[]
  * }} Service
@@ -44,12 +48,13 @@ const STACK_SILENT_MAX_MS = 30_000
  * @param {Date} now
  * @returns {Report}
  */
-export function reportOf ({ processes, database, redis, purges, stack }, now) {
+export function reportOf ({ processes, database, redis, purges, search, stack }, now) {
   const services = [
     wikiOf(processes),
     databaseOf(database),
     ...redis === undefined ? [] : [redisOf(redis)],
-    ...purges === undefined ? [] : [cachesOf(purges)]
+    ...purges === undefined ? [] : [cachesOf(purges)],
+    ...search === undefined ? [] : [searchOf(search)]
   ]
   const around = stack === undefined ? null : stackOf(stack, now)
   return { schema_version: 1, status: overall(services, around), at: now.toISOString(), services, stack: around }
@@ -119,6 +124,16 @@ const cachesOf = ({ failing, since, purgedAt, lagS }) => ({
   since: iso(since),
   last_purge_at: iso(purgedAt),
   last_purge_lag_s: lagS
+})
+
+/** An index that is being built, or a little late, works as it should. @param {NonNullable<Seen['search']>} search */
+const searchOf = ({ building, behindMs, problem, since }) => ({
+  name: 'search',
+  status: /** @type {Status} */ (problem === null ? 'ok' : 'degraded'),
+  since: iso(since),
+  building,
+  behind_s: behindMs / 1000,
+  problem
 })
 
 /** @param {Stack | null} stack @param {Date} now @returns {NonNullable<Report['stack']>} */

@@ -3,8 +3,12 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import test from 'node:test'
+import { waitUntil } from '@stevec/harness/processes'
 import { useBrowser } from './helper.js'
 import { openGallery } from './gallery.js'
+
+/** The promise is 1 s; the rest is for slow machines. */
+const INDEXED_MAX_MS = 60_000
 
 const browser = useBrowser()
 
@@ -190,6 +194,8 @@ test('a newcomer does ten tasks, by what the pages show', async (t) => {
   await page.getByRole('heading', { name: 'Cookbook', exact: true }).waitFor()
 
   // 9. A search.
+  assert.ok(await waitUntil(async () =>
+    (await (await page.request.get('/api/v1/search?q=sourdough')).json()).items.length > 0, INDEXED_MAX_MS))
   await page.getByRole('searchbox').fill('bre')
   await page.getByRole('searchbox').press('Enter')
   await ana.link('Cookbook/Bread').first().waitFor()

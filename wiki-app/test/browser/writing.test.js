@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
+import { waitUntil } from '@stevec/harness/processes'
 import { png } from '../images.js'
 import { PASSWORD, peopleOnly } from '../people.js'
 import { asksBeforeLeaving, assertAccessible, useBrowser, write } from './helper.js'
+
+/** The promise is 1 s; the rest is for slow machines. */
+const INDEXED_MAX_MS = 60_000
 
 const browser = useBrowser()
 
@@ -53,6 +57,8 @@ for (const javaScriptEnabled of [true, false]) {
     await page.goto('/wiki/Caf%C3%A9')
     assert.equal(await page.locator('h1').first().textContent(), 'Kava')
 
+    assert.ok(await waitUntil(async () =>
+      (await (await page.request.get('/api/v1/search?q=first')).json()).items.length === 1, INDEXED_MAX_MS))
     await page.getByRole('searchbox').fill('first')
     await page.getByRole('button', { name: 'Search' }).click()
     assert.equal(await page.locator('mark').textContent(), 'first')
