@@ -16,6 +16,7 @@ from stevec_report.json_fields import (
     get_time,
 )
 from stevec_report.levels import LEVEL_MAX_CHARS, level_text
+from stevec_report.record_counts import RecordCounts, read_record_counts
 from stevec_report.trial_saturation import Saturation, read_saturation
 from stevec_report.wiki_totals import WikiTotals, read_wiki_totals
 
@@ -88,6 +89,7 @@ class TrialRecord:
     `compact` is None unless the trial is in its compact form.
     `refreshes` are the requests that the edge sent on its own; `purges` is None under a policy without purges.
     `wiki_totals` is None if not recorded, and where no wiki has totals.
+    `records` is None but in trials of records.
     `clock_skew_bound_ms`: two samples of different machines can be the wrong way round by so much; 0 for one machine.
     """
 
@@ -128,6 +130,7 @@ class TrialRecord:
     compact: Compact | None = None
     wiki_totals: WikiTotals | None = None
     clock_skew_bound_ms: float = 0.0
+    records: RecordCounts | None = None
 
     @property
     def limit(self) -> str | None:
@@ -213,6 +216,7 @@ def read_record(value: dict[str, Any], number: int, doors: Container[str], plans
         compact=read_compact(value.get("compact")),
         wiki_totals=read_wiki_totals(value.get("wiki_totals")),
         clock_skew_bound_ms=_read_bound(value),
+        records=read_record_counts(value.get("records")),
     )
 
 

@@ -28,6 +28,7 @@ from stevec_report.experiments import (
     read_sparse,
     short_links,
     wikipedia_like,
+    write_batching,
     write_vs_read,
 )
 
@@ -49,6 +50,7 @@ _MODULES = {
     "origins": origins,
     "hosts": hosts,
     "short-links": short_links,
+    "write-batching": write_batching,
 }
 
 

@@ -1,0 +1,66 @@
+"""The trials of the experiment write-batching, by what they write and how."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from stevec_report.analysis import Analysis
+from stevec_report.outcomes import MeasuredOutcome
+from stevec_report.record_counts import RecordCounts
+
+STRATEGIES = ("none", "sync", "group-commit", "async", "group", "bulk")
+FRAMEWORKS = ("express", "koa", "fastify", "none")
+TITLES = {"express": "Express", "koa": "Koa", "fastify": "Fastify", "none": "raw", "wiki": "wiki, a page"}
+STUDY_CLIENTS = 100
+Trials = Sequence[MeasuredOutcome]
+
+
+@dataclass(frozen=True)
+class Way:
+    """A way to write, or not to, under one load. `signal` stopped the service, `gather_ms` is None for the default."""
+
+    framework: str
+    strategy: str
+    is_read: bool
+    clients: int
+    gather_ms: int | None
+    signal: str | None
+
+    @property
+    def title(self) -> str:
+        """As the study names its tests."""
+        return f"insert {self.strategy}" if self.strategy != "none" else "empty GET" if self.is_read else "empty POST"
+
+    @property
+    def place(self) -> tuple[int, int, int, int, float]:
+        """The order of rows."""
+        frameworks = ("none", *FRAMEWORKS[:-1], "wiki")
+        gather = -1.0 if self.gather_ms is None else float(self.gather_ms)
+        test = 0 if self.is_read else 1
+        return (frameworks.index(self.framework), test, STRATEGIES.index(self.strategy), self.clients, gather)
+
+
+def ways_of(analysis: Analysis) -> dict[Way, list[MeasuredOutcome]]:
+    """{way: its valid trials}, in the order of rows."""
+    found: dict[Way, list[MeasuredOutcome]] = {}
+    for o in analysis.valid:
+        strategy = str(o.record.setting("write_strategy", "sync"))
+        framework = str(o.record.setting("framework", "none")) if o.record.records else "wiki"
+        if strategy not in STRATEGIES or framework not in TITLES:
+            continue
+        gather = o.record.setting("gather_ms")
+        way = Way(
+            framework,
+            strategy,
+            o.record.number("edit_ratio") == 0,
+            int(o.record.number("vus", 1)),
+            gather if isinstance(gather, int) else None,
+            o.record.records.signal if o.record.records else None,
+        )
+        found.setdefault(way, []).append(o)
+    return {way: sorted(found[way], key=lambda o: o.block) for way in sorted(found, key=lambda way: way.place)}
+
+
+def figures(trials: Trials, of: Callable[[RecordCounts], float | None]) -> dict[int, float]:
+    """{number of a trial: a positive figure of its records}; trials without it are left out."""
+    found = {o.number: of(o.record.records) for o in trials if o.record.records}
+    return {number: value for number, value in found.items() if value is not None and value > 0}

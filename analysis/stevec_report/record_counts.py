@@ -1,0 +1,63 @@
+"""What a trial of records found besides its samples: trial.json's `records`, checked."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from stevec_report.json_fields import get_count, get_optional_number
+
+SIGNALS = ("SIGTERM", "SIGKILL")
+
+
+@dataclass(frozen=True)
+class RecordCounts:
+    """Records, and what they took. None where it is not known, or where the service was stopped.
+
+    `extra_s` is from the last answer until all records were stored; `database_cpu_share` is of one core; `signal` is
+    that which stopped the service, `waiting` the records that it had accepted and not stored just before.
+    """
+
+    acknowledged: int
+    stored: int
+    lost: int
+    extra_s: float | None
+    ops_per_s: float | None
+    database_cpu_s: float | None
+    database_cpu_share: float | None
+    service_cpu_s: float | None
+    signal: str | None
+    waiting: int | None
+
+    @property
+    def cpu_ms_per_record(self) -> float | None:
+        """Processor time of service and database ÷ stored records, ms."""
+        if self.database_cpu_s is None or self.service_cpu_s is None or not self.stored:
+            return None
+        return 1000 * (self.database_cpu_s + self.service_cpu_s) / self.stored
+
+    @property
+    def lost_share(self) -> float | None:
+        """Lost ÷ acknowledged records."""
+        return self.lost / self.acknowledged if self.acknowledged else None
+
+
+def read_record_counts(value: Any) -> RecordCounts | None:
+    """Return the field's `RecordCounts`, None without it; ValueError names what is wrong."""
+    if value is None:
+        return None
+    if not isinstance(value, dict):
+        raise ValueError("records is neither null nor an object")
+    acknowledged, stored, lost = (get_count(value, name) for name in ("acknowledged", "stored", "lost"))
+    if lost > acknowledged or acknowledged - lost > stored:
+        raise ValueError(f"records has {lost} lost of {acknowledged} acknowledged, and {stored} stored")
+    stop = value.get("stop")
+    if stop is not None and (not isinstance(stop, dict) or stop.get("signal") not in SIGNALS):
+        raise ValueError("records.stop is neither null nor a known signal")
+    figures = ("extra_s", "ops_per_s", "database_cpu_s", "database_cpu_share", "service_cpu_s")
+    return RecordCounts(
+        acknowledged,
+        stored,
+        lost,
+        *(get_optional_number(value, name) for name in figures),
+        None if stop is None else str(stop["signal"]),
+        None if stop is None else get_count(stop, "waiting"),
+    )
