@@ -2,7 +2,7 @@
 .DEFAULT_GOAL := help
 .PHONY: help setup demo up down test test-slow verify verify-analysis torture torture-cluster test-containers \
   test-cloudflare release image image-lock test-image bench flame bench-idle bench-cost bench-dearest bench-peers \
-  bench-edge fuzz-edge bench-report figures gallery lock
+  bench-pictures bench-edge fuzz-edge bench-report figures gallery lock
 
 # The tests' Node, one of those in .ci/node; empty: the one on PATH.
 NODE = $(STEVEC_NODE)
@@ -90,6 +90,10 @@ bench-dearest: setup ## how long readers wait beside the costliest anonymous req
 
 bench-peers: setup ## this wiki beside others, those that are installed (node wiki-app/bench/peers.js --help)
 	@node wiki-app/bench/peers.js
+
+bench-pictures: setup ## what a view of a picture costs in the database, on disk and in an S3 store
+	@./stevec setup --with s3
+	@node wiki-app/bench/pictures.js
 
 bench-edge: setup ## the emulated edge beside nginx's own cache, as ratios
 	@node nginx/bench/edge.js

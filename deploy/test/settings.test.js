@@ -31,6 +31,12 @@ test('the settings that the package ships are on the loopback address alone, and
   assert.equal(backupSettings({ ...shipped('wiki.env'), ...shipped('backup.env') }).keep, 14)
 })
 
+test('nginx sends pictures from the folder that its settings name', () => {
+  assert.equal(originSettings(shipped('origin.env')).pictureFolder, undefined)
+  const folder = '/var/lib/stevec-pictures'
+  assert.equal(originSettings({ ...shipped('origin.env'), PICTURE_FOLDER: folder }).pictureFolder, folder)
+})
+
 test('with https the certificates are those that systemd has copied', (t) => {
   const tls = { TLS_CERTIFICATE: '/etc/letsencrypt/live/wiki/fullchain.pem', TLS_KEY: '/etc/letsencrypt/live/wiki/key' }
   assert.deepEqual(originSettings({ ...shipped('origin.env'), ...tls }).tls, {

@@ -79,3 +79,7 @@ export function residentMb (pid) {
   const [, kb] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1')) ?? []
   return Number(kb) * BYTES_PER_KB / 1e6
 }
+
+/** @param {number} pid @returns {number} that of a process and of its children; pages that they share count for each */
+export const residentMbOfAll = (pid) =>
+  [pid, ...childrenOf(pid)].reduce((sum, each) => sum + residentMb(each), 0)

@@ -34,5 +34,14 @@ export function pairedRatio (ours, base) {
   return { ratio: Math.exp(mean), low: Math.exp(mean - half), high: Math.exp(mean + half), n }
 }
 
+/**
+ * @param {number[]} values  of the rounds, above 0
+ * @returns {{mean: number, low: number, high: number}} their geometric mean and its 95 % interval
+ */
+export function meanOf (values) {
+  const { ratio, low, high } = pairedRatio(values, values.map(() => 1))
+  return { mean: ratio, low, high }
+}
+
 /** @param {number[]} values */
 export const median = (values) => [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)]

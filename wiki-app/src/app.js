@@ -58,7 +58,7 @@ import { createServices } from './services.js'
  * @param {{counter?: Counter, processes?: () => WikiProcess[], showMetrics?: ShowMetrics, logTo?:
  *   NodeJS.WritableStream, worker?: {number: number, primary: number}}} [others]  of all processes: `counter`,
  *   `processes`
- * @param {Pick<Parameters<typeof createServices>[2], 'makeRenderer' | 'makeOldRevisions'>} [parts]  for tests
+ * @param {import('./services.js').Replacements} [parts]  for tests
  * @returns {Promise<FastifyInstance>} `close` finishes requests in flight
  */
 export async function buildApp (

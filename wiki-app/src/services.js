@@ -56,13 +56,16 @@ const IMPORTS_MAX = 2
  * @property {{number: number, primary: number}} [worker]  of several processes of one wiki
  */
 
+/** What tests and benchmarks replace. */
+const OWN = { makeRenderer: createRenderer, makeOldRevisions: createOldRevisions, makeSessions: createSessions }
+
 /**
  * Connects and starts nothing: see lifecycle.js.
- * @typedef {{makeRenderer?: typeof createRenderer, makeOldRevisions?: typeof createOldRevisions}} Replacements
+ * @typedef {Partial<typeof OWN>} Replacements
  * @param {Config} config @param {Log} log @param {Parts & Replacements} parts
  */
 export function createServices (config, log, parts) {
-  const { createMetrics, tracing, makeRenderer = createRenderer, makeOldRevisions = createOldRevisions } = parts
+  const { createMetrics, tracing, makeRenderer, makeOldRevisions, makeSessions } = { ...OWN, ...parts }
   const users = config.USERS_FILE === undefined ? null : readUsers(config.USERS_FILE)
   const database = createDatabase(config.MONGODB_URI, log, {
     poolMax: config.DATABASE_POOL_MAX, watchCommands: tracing?.watchCommands
@@ -89,7 +92,7 @@ export function createServices (config, log, parts) {
   const { files } = pictures
   return {
     users,
-    sessions: users && whileAvailable(createSessions(database.connection, users), database),
+    sessions: users && whileAvailable(makeSessions(database.connection, users), database),
     database,
     models,
     metrics,

@@ -1,7 +1,9 @@
 // A real nginx in front of the wiki sends the pictures that are on disk.
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import test from 'node:test'
@@ -74,8 +76,12 @@ const KEPT = [
 test('nginx sends the files of the folder with the wiki\'s headers, ranges and conditions', async (t) => {
   const { app, folder, port } = await startWiki(t)
   const bytes = largePng(300_000)
+  const umask = process.umask(0o077)
+  t.after(() => process.umask(umask))
   const url = await uploaded(app, bytes)
   const { url: door } = await startNginx(t, { wikiPort: port, folder })
+  const { mode } = statSync(fileOf(folder, url))
+  assert.equal(mode & 0o777, 0o644, 'nginx may be another user, whatever the umask of the wiki')
   const own = await fetched(`http://127.0.0.1:${port}${url}`)
   const got = await fetched(`${door}${url}`)
   assert.deepEqual([own.status, got.status], [200, 200])

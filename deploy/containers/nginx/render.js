@@ -62,6 +62,7 @@ async function originRole () {
     port: integer('PORT', '8080', 1, 65_535),
     listenAddress: '0.0.0.0',
     wikiAddresses: wikis.map(({ address, port }) => `${address}:${port}`),
+    pictureFolder: setting('PICTURE_FOLDER', '') || undefined,
     requestsAtOnceMax: integer('REQUESTS_AT_ONCE_MAX', '0', 0, 10_000)
   }
 }

@@ -25,7 +25,13 @@ export function originSettings (env) {
     .map((text) => integer('WIKI_PORTS', text, { least: 1, most: PORT_MAX }))
   const atOnceMax = integer('REQUESTS_AT_ONCE_MAX', env.REQUESTS_AT_ONCE_MAX ?? '0', { least: 0, most: 1_000_000 })
   return {
-    role: 'origin', listenAddress: address, port, wikiPort, requestsAtOnceMax: atOnceMax, ...tlsSetting(env, 'origin')
+    role: 'origin',
+    listenAddress: address,
+    port,
+    wikiPort,
+    pictureFolder: env.PICTURE_FOLDER || undefined,
+    requestsAtOnceMax: atOnceMax,
+    ...tlsSetting(env, 'origin')
   }
 }
 

@@ -50,9 +50,11 @@ async function decode (manifests) {
 }
 
 const FULL = {
-  wiki: { replicas: 3, settings: { CACHE_POLICY: 'ttl' }, importsMib: 300, resources: {} },
+  wiki: {
+    replicas: 3, settings: { CACHE_POLICY: 'ttl' }, picturesClaim: 'pictures', importsMib: 300, resources: {}
+  },
   edge: { enabled: true, replicas: 2, profile: 'rfc9111', cacheMib: 64, bodiesMib: 128, resources: {} },
-  secret: { name: 'stevec', usersKey: 'users' },
+  secret: { name: 'stevec', usersKey: 'users', pictureKeyIdKey: 's3-id', pictureSecretKey: 's3-secret' },
   ingress: { enabled: true, host: 'wiki.example', className: 'nginx', tlsSecret: 'wiki-tls', annotations: { a: 'b' } },
   networkPolicy: {
     enabled: true,

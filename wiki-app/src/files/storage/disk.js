@@ -1,5 +1,5 @@
 import { constants } from 'node:fs'
-import { access, mkdir, open, opendir, readFile, rename, rm, stat } from 'node:fs/promises'
+import { access, chmod, mkdir, open, opendir, readFile, rename, rm, stat } from 'node:fs/promises'
 import path from 'node:path'
 import mongoose from 'mongoose'
 import { ConfigError } from '../../config-error.js'
@@ -15,6 +15,8 @@ const OWNER = '.stevec-pictures'
 const PREFIX_CHARS = 2
 /** Where nginx keeps the folder: nginx/conf/pictures.conf. */
 const INTERNAL_URL = '/.pictures'
+/** nginx may be another user. The wiki shows its pictures to everybody; PICTURE_FOLDER's own mode can be stricter. */
+const [FILE_MODE, FOLDER_MODE] = [0o644, 0o755]
 const READ_ONLY_NO_LINKS = constants.O_RDONLY | constants.O_NOFOLLOW
 
 /**
@@ -110,15 +112,20 @@ function placeOf (folder) {
 /** All at the start, so that an upload syncs one folder. @param {string} folder */
 async function makeFolders (folder) {
   const prefixes = Array.from({ length: 256 }, (_, number) => number.toString(16).padStart(PREFIX_CHARS, '0'))
-  for (const name of [ARRIVING, ...prefixes]) await mkdir(path.join(folder, name), { recursive: true })
+  await mkdir(path.join(folder, ARRIVING), { recursive: true })
+  for (const name of prefixes) {
+    const made = await mkdir(path.join(folder, name), { recursive: true })
+    if (made !== undefined) await chmod(made, FOLDER_MODE)
+  }
   await syncFolder(folder)
 }
 
 /** @param {string} file  must not exist @param {AsyncIterable<Buffer> | Buffer[]} bytes */
 async function writeDurably (file, bytes) {
-  const handle = await open(file, 'wx', 0o644)
+  const handle = await open(file, 'wx', FILE_MODE)
   try {
     for await (const piece of bytes) await handle.writeFile(piece)
+    await handle.chmod(FILE_MODE)
     await handle.sync()
   } finally {
     await handle.close()
