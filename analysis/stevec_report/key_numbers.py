@@ -35,6 +35,7 @@ NAMES = {  # of measures: label and unit; shares are shown in per cent
     "p99_ms": ("p99 of response times", "ms"),
     "answered_per_s": ("requests answered", "1/s"),
     "requests_per_cpu_s": ("requests answered in a CPU second", ""),
+    "requests_per_wiki_cpu_s": ("requests answered in a CPU second of the wiki", ""),
     "staleness_max_s": ("most outdated read", "s"),
     "failures": ("failed requests", ""),
     "failed_ratio": ("failed requests", "%"),

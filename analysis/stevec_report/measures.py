@@ -43,6 +43,12 @@ def _requests_per_cpu_s(outcome: MeasuredOutcome) -> float | None:
     return None if wiki is None or database is None else 1000 / (wiki + database)
 
 
+def _requests_per_wiki_cpu_s(outcome: MeasuredOutcome) -> float | None:
+    """Answered requests ÷ seconds of processor time of all wikis, without the database."""
+    wiki = cpu_ms_per_request(outcome, "wiki")
+    return None if wiki is None else 1000 / wiki
+
+
 MEASURES = {
     # Counted request by request, and checked against the witnesses.
     "hit_ratio": _count(lambda o: o.stats.hit_ratio),
@@ -53,6 +59,7 @@ MEASURES = {
     "stale_ratio": _count(lambda o: o.stats.stale_ratio),
     # From the kernel's count of processor time, which waiting for a core does not lengthen.
     "requests_per_cpu_s": _count(_requests_per_cpu_s),
+    "requests_per_wiki_cpu_s": _count(_requests_per_wiki_cpu_s),
     # From clocks.
     "mean_ms": _time(lambda o: o.stats.mean_ms or None),
     "wait_ms": _time(lambda o: o.stats.wait_ms),

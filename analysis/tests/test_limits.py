@@ -128,6 +128,7 @@ def test_each_measure_of_the_lab_is_a_time_or_a_count(analyse_run, run_folder):
         *{"hit_ratio", "cache_hits", "origin_offload", "origin_requests", "origin_reads", "stale_ratio"},
         # Processor time of the origin, which no other program's takes away.
         "requests_per_cpu_s",
+        "requests_per_wiki_cpu_s",
     }
     assert all(measures.judged(name, trials) == [] for name in measures.MEASURES.keys() - counts)
 

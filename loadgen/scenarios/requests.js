@@ -9,6 +9,7 @@ import { cacheStatusOf } from './cache-status.js'
 import { createErrorCodes } from './error-code.js'
 import { createMessages, needsText, textOf } from './messages.js'
 import { requestAt } from './plan.js'
+import { traceparentOf } from './traceparent.js'
 
 /** @type {import('../src/lab/generator.js').GeneratorSettings} */
 const settings = JSON.parse(__ENV.STEVEC_GENERATOR)
@@ -104,6 +105,11 @@ const edges = settings.urls ?? [settings.url]
 const [, host] = /^https?:\/\/([^/]+)/.exec(settings.url) ?? []
 /** As with anycast, all edges have one name. @type {Record<string, string>} */
 const toEdge = edges.length === 1 ? {} : { Host: host }
+
+/** @type {(index: number) => Record<string, string>} */
+const headersOf = settings.traceparent
+  ? (index) => ({ ...toEdge, traceparent: traceparentOf(plan, index, settings.trace_ratio ?? 0) })
+  : () => toEdge
 
 const errorCodeOf = createErrorCodes(settings.protocol)
 
@@ -261,7 +267,7 @@ function send ({ method, path, body, type = '', linksTo }, index, plannedAtUs) {
   const response = http.request(method, url + path, body, {
     redirects: 0,
     timeout: `${settings.timeout_s}s`,
-    headers: body === null ? toEdge : { ...toEdge, 'Content-Type': type },
+    headers: body === null ? headersOf(index) : { ...headersOf(index), 'Content-Type': type },
     // A constant name limits the number of time series.
     tags: { name: 'page' }
   })

@@ -71,7 +71,9 @@ export async function buildApp (
   const tracing = await tracingOf(config, (text) => app.log.warn(text))
   /** @type {FastPath} */
   const fastPath = createFastPath({ onStart: counter.add, around: tracing?.around })
-  const { serverFactory } = fastPath
+  /** @type {typeof fastPath.serverFactory} */
+  const serverFactory = (byFramework, options) =>
+    fastPath.serverFactory(tracing ? tracing.following(byFramework) : byFramework, options)
   const app = Fastify(serverOptions({
     config,
     logTo,

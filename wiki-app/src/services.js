@@ -68,7 +68,7 @@ export function createServices (config, log, parts) {
   const { createMetrics, tracing, makeRenderer, makeOldRevisions, makeSessions } = { ...OWN, ...parts }
   const users = config.USERS_FILE === undefined ? null : readUsers(config.USERS_FILE)
   const database = createDatabase(config.MONGODB_URI, log, {
-    poolMax: config.DATABASE_POOL_MAX, watchCommands: tracing?.watchCommands
+    poolMax: config.DATABASE_POOL_MAX, commands: tracing?.commands
   })
   const models = defineModels(database.connection)
   const metrics = createMetrics?.(database)

@@ -11,6 +11,7 @@ function slowReader (keysMax = 100) {
   /** @type {{keys: string[], answer: (values: Record<string, string>) => void, fail: (error: Error) => void}[]} */
   const reads = []
   const read = createBatchLoader({
+    source: { db: { name: 'wiki' }, collection: { name: 'pages' } },
     keysMax,
     readMany: (keys) => new Promise((resolve, reject) => {
       reads.push({ keys, answer: (values) => resolve(new Map(Object.entries(values))), fail: reject })

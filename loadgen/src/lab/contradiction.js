@@ -54,6 +54,13 @@ function textContradiction ({ picture, edit_links: links, edit_size_chars: editS
 }
 
 /**
+ * @param {import('./settings.js').Settings} settings
+ * @returns {string | null}
+ */
+const traceContradiction = ({ traceparent, trace_ratio: ratio }) =>
+  traceparent && ratio === null ? 'with traceparent the wiki has to trace: set trace_ratio' : null
+
+/**
  * Finds settings that are valid alone but contradict each other.
  * @param {import('./definition.js').Settings} settings
  * @returns {string | null} the first contradiction
@@ -84,7 +91,7 @@ export function contradiction (settings) {
   }
   if (settings.edit === 'create-get' && model !== 'closed') return 'create-get is for the closed model'
   const special = textContradiction(settings) ?? groupContradiction(settings) ?? linkContradiction(settings) ??
-    recordContradiction(settings)
+    recordContradiction(settings) ?? traceContradiction(settings)
   if (special !== null) return special
   if (settings.cache !== 'edge' && settings.door !== 'cached') {
     return `cache sets the cache at the door cached, and the door is ${settings.door}`

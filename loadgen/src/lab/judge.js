@@ -1,6 +1,7 @@
 import { needsPurges } from '@stevec/wiki-app/cache-policy'
 import { countOf } from '../count-of.js'
 import { requestsPlanned } from './matrix.js'
+import { problemsOfTraces } from './traces.js'
 import { problemsOfTotals } from './wiki-totals.js'
 
 /**
@@ -39,6 +40,7 @@ const COLLAPSE_WAIT_MAX_MS = 5_000
  * @property {import('./wiki-totals.js').WikiTotals | null} [wikiTotals]  null: no wiki has totals
  * @property {number} refreshes  requests that the edge sent by itself, to renew a copy that it had served (UPDATING)
  * @property {null | import('./purges.js').TrialPurges} purges  null: the policy has none
+ * @property {null | import('./traces.js').TrialTraces} [traces]  null: the wiki is not to trace
  * @property {import('./logs.js').PerRole} logLines
  * @property {import('./logs.js').PerRole} logLinesExpected
  * @property {number} wallS
@@ -82,7 +84,7 @@ export function problemsOf (findings) {
   // Without samples, no count can be checked.
   if (samples === null || background?.samples === null) return problems
 
-  problems.push(...problemsOfProbe(findings, samples), ...problemsOfWiki(findings))
+  problems.push(...problemsOfProbe(findings, samples), ...problemsOfWiki(findings), ...problemsOfTraces(findings))
   const totals = totalsOf(samples, background?.samples ?? null)
   if (trial.settings.record_stop !== null) return [...problems, ...problemsOfStop(findings, totals)]
   if (trial.settings.fault !== null) {

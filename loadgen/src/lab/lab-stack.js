@@ -3,10 +3,11 @@ import { isDeepStrictEqual } from 'node:util'
 import { isAlive } from '@stevec/harness/processes'
 import { disengageProfile, engageProfile } from '../stack/engage-profile.js'
 import { restartWiki, startStack, stopStack } from '../stack/stack.js'
-import { cachingFor, OPEN_TO_TRIALS } from './wiki-settings.js'
+import { cachingFor, OPEN_TO_TRIALS, tracingFor } from './wiki-settings.js'
 
 /** @typedef {import('./definition.js').Settings} Settings */
 /** @typedef {import('./database.js').LabDatabase} LabDatabase */
+/** @typedef {import('../stack/origin/origin.js').WikiEnvironment} WikiEnvironment */
 /** @typedef {import('../stack/state.js').StackState} StackState */
 
 /**
@@ -14,7 +15,7 @@ import { cachingFor, OPEN_TO_TRIALS } from './wiki-settings.js'
  * @typedef {object} Running
  * @property {StackState} state
  * @property {LabDatabase | null} database  null: its own
- * @property {Record<string, string>} caching  settings of its wiki
+ * @property {WikiEnvironment} given  settings of its wiki
  * @property {ReturnType<typeof partsOf>} parts
  * @property {number | null} engagedDelayMs  the origin's delay while the profile is in force, else null
  */
@@ -42,14 +43,27 @@ const partsOf = ({ cache, collapsing, edges, protocol, database, wikis, shared, 
 })
 
 /**
- * @param {Record<string, string>} caching
+ * @param {WikiEnvironment} given
  * @param {ReturnType<typeof partsOf>} parts
  */
-const stackOptions = (caching, { collapsing, linkIndex: _, database: __, ...parts }) => ({
-  wikiEnvironment: { ...caching, ...OPEN_TO_TRIALS },
+const stackOptions = (given, { collapsing, linkIndex: _, database: __, ...parts }) => ({
+  wikiEnvironment: { ...given, ...OPEN_TO_TRIALS },
   edgeOptions: { collapse: collapsing },
   ...parts
 })
+
+/**
+ * @param {import('../stack/origin/origin.js').Origin} origin
+ * @param {import('./traces.js').Traces} traces
+ * @returns {(settings: Settings) => Promise<WikiEnvironment>}
+ * @throws {Error} when the wiki is on a machine that the collector does not listen to
+ */
+const wikiSettingsOf = ({ facts }, traces) => async (settings) => {
+  if (settings.trace_ratio !== null && facts.kind !== 'local') {
+    throw new Error('trace_ratio needs a wiki on this machine, where the collector listens: leave --origin out')
+  }
+  return { ...cachingFor(settings), ...tracingFor(settings, await traces.urlFor(settings)) }
+}
 
 /**
  * @param {Settings['database']} kind
@@ -68,13 +82,15 @@ const placeOf = (kind, database) => kind === 'single' || kind === 'replica-set-3
  * @param {ReturnType<typeof import('./database.js').createDatabases>} options.databases  instead of the stack's own
  * @param {import('../config.js').Ports} options.ports
  * @param {import('../stack/origin/origin.js').Origin} options.origin
+ * @param {import('./traces.js').Traces} options.traces
  * @param {import('../profile/profile.js').Profile} options.profile
  * @param {boolean} [options.links]  see StackOptions
  * @param {AbortSignal} options.signal
  * @param {import('./progress.js').Progress} options.progress
  */
-export function createLabStack ({ directory, databases, ports, origin, profile, links, signal, progress }) {
+export function createLabStack ({ directory, databases, ports, origin, traces, profile, links, signal, progress }) {
   const fixed = { directory, ports, origin, profile, links, signal, engage: false, onProgress: progress.part }
+  const wikiSettings = wikiSettingsOf(origin, traces)
   /** @type {Running | null} */
   let running = null
 
@@ -112,11 +128,11 @@ export function createLabStack ({ directory, databases, ports, origin, profile, 
   /** @param {Settings} settings */
   async function startNew (settings) {
     if (running !== null) await renew()
-    const [caching, parts] = [cachingFor(settings), partsOf(settings)]
+    const [given, parts] = [await wikiSettings(settings), partsOf(settings)]
     const database = await databases.use(settings.database)
     const place = placeOf(settings.database, database)
-    const state = await startStack({ ...fixed, ...stackOptions(caching, parts), ...place })
-    running = { state, database, caching, parts, engagedDelayMs: null }
+    const state = await startStack({ ...fixed, ...stackOptions(given, parts), ...place })
+    running = { state, database, given, parts, engagedDelayMs: null }
     progress.doors(state.doors)
   }
 
@@ -139,12 +155,12 @@ export function createLabStack ({ directory, databases, ports, origin, profile, 
         return 'stack'
       }
       const stack = current()
-      const caching = cachingFor(settings)
+      const given = await wikiSettings(settings)
       // Records go past the wiki: whichever runs stays as it is.
-      if (settings.resource === 'record' || isDeepStrictEqual(stack.caching, caching)) return 'nothing'
+      if (settings.resource === 'record' || isDeepStrictEqual(stack.given, given)) return 'nothing'
       await disengage()
-      await restartWiki(stack.state, origin, { ...caching, ...OPEN_TO_TRIALS })
-      stack.caching = caching
+      await restartWiki(stack.state, origin, { ...given, ...OPEN_TO_TRIALS })
+      stack.given = given
       return 'wiki'
     },
 

@@ -25,10 +25,12 @@ export async function measure (context, trial, directory, elapsed) {
   const totalsSince = await watchTotals(site)
 
   const purgesSince = site.watchPurges(settings)
+  const tracesSince = site.watchTraces?.(settings)
   const probeSettings = { ...settings, ...urlsOf(door), plan, mark, picture_markdown: pictureMarkdown, until_url: null }
   const load = await generateLoad({ ...context, settings, probeSettings, logStarts, directory })
   signal.throwIfAborted()
   const purges = await purgesSince()
+  const traces = await tracesSince?.() ?? null
 
   const samples = await readSamples({ load, settings, plan, mark, withPop: site.hasPops(settings), directory })
   const counts = await settleCounts(site, settings, samples, logStarts)
@@ -50,7 +52,7 @@ export async function measure (context, trial, directory, elapsed) {
     background: load.background === null ? null : { k6: load.background.k6, samples: samples.background },
     overlap: samples.overlap,
     fault: load.fault === null ? null : { ...load.fault, cut_off: samples.cutOff },
-    ...{ ...counts, wikiTotals, purges },
+    ...{ ...counts, wikiTotals, purges, traces },
     ...elapsed()
   }
   return {
@@ -63,6 +65,7 @@ export async function measure (context, trial, directory, elapsed) {
     counter_expected: expectedCounter(findings),
     refreshes: counts.refreshes,
     purges,
+    traces,
     log_lines: counts.logLines,
     fault: findings.fault,
     k6: load.k6,

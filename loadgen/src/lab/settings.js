@@ -51,6 +51,8 @@
  * @property {number | null} gather_max
  * @property {number | null} gather_ms
  * @property {import('../records/stop.js').RecordStop | null} record_stop
+ * @property {number | null} trace_ratio
+ * @property {boolean} traceparent
  * @property {number} origin_delay_ms
  * @property {import('./fault.js').Fault | null} fault
  * @property {number} duration_max_s
@@ -107,6 +109,8 @@ export const DEFAULT_SETTINGS = Object.freeze({
   gather_max: null,
   gather_ms: null,
   record_stop: null,
+  trace_ratio: null,
+  traceparent: false,
   origin_delay_ms: 0,
   fault: null,
   duration_max_s: 600,

@@ -20,6 +20,7 @@ import { uploadPicture } from './picture.js'
 import { createPreparation } from './preparation.js'
 import { purgeLogEnds, purgesSince, waitUntilPurged } from './purges.js'
 import { storesPages } from './storing.js'
+import { createTraces } from './traces.js'
 import { warmCache } from './warm-cache.js'
 import { readTotals } from './wiki-totals.js'
 
@@ -51,7 +52,8 @@ export async function openSite ({ config, seed, profile, links, openOrigin, sign
   await stopStack(directory)
   rmSync(directory, { recursive: true, force: true })
   const origin = await openOrigin({ config, stack: 'lab', signal, onProgress: progress.note })
-  const stack = createLabStack({ directory, databases, ports, origin, profile, links, signal, progress })
+  const traces = createTraces()
+  const stack = createLabStack({ directory, databases, ports, origin, traces, profile, links, signal, progress })
   const preparation = createPreparation({ seed, emulated: origin.facts.emulated === true, signal, progress })
   const processes = () => [
     ...stack.isRunning() ? [...stackProcesses(stack.state()), ...origin.processes?.() ?? []] : [],
@@ -64,6 +66,7 @@ export async function openSite ({ config, seed, profile, links, openOrigin, sign
     origin,
     profile,
     stack,
+    traces,
     preparation,
     signal
   })
@@ -72,6 +75,7 @@ export async function openSite ({ config, seed, profile, links, openOrigin, sign
     links: hasLinks({ links, profile, origin }),
     async close () {
       await stack.stop()
+      await traces.stop()
       await origin.close()
       await databases.drop()
         .catch((error) => progress.warn(`a database of the run could not be dropped: ${error.message}`))
@@ -88,11 +92,14 @@ export async function openSite ({ config, seed, profile, links, openOrigin, sign
  * @param {import('../stack/origin/origin.js').Origin} options.origin
  * @param {import('../profile/profile.js').Profile} options.profile
  * @param {ReturnType<typeof createLabStack>} options.stack
+ * @param {import('./traces.js').Traces} options.traces
  * @param {ReturnType<typeof createPreparation>} options.preparation
  * @param {AbortSignal} options.signal
  * @returns {Omit<Site, 'close' | 'links'>}
  */
-function createStackSite ({ directory, databaseUri, processes, origin, profile, stack, preparation, signal }) {
+function createStackSite ({
+  directory, databaseUri, processes, origin, profile, stack, traces, preparation, signal
+}) {
   const logs = createLogs(directory, () => origin.fetchLog(directory))
   const wikiUrls = () => wikiUrlsOf(stack.state())
 
@@ -116,7 +123,7 @@ function createStackSite ({ directory, databaseUri, processes, origin, profile, 
     },
 
     facts: { target: null, origin: origin.facts, wiki_shares_missing: missingForWikiShares() },
-    ...{ logs, databaseUri, start, processes, sample: origin.sample },
+    ...{ logs, databaseUri, start, processes, sample: origin.sample, watchTraces: traces.watch },
     hasPops: ({ edges }) => edges > 1,
     quotaCores: profile.applied.cpu ? profile.asked.origin.cpu_share : null,
 
@@ -236,6 +243,9 @@ const faultsOf = ({ origin, stack, signal }) => async (fault, { generators, hasR
  * @property {(settings: import('./definition.js').Settings) =>
  *   () => Promise<import('./purges.js').TrialPurges | null>} watchPurges  counts the wiki's purges from
  *   now on; the returned function, called after the trial, waits until all are sent. null: no purges, or unknown
+ * @property {(settings: import('./definition.js').Settings) =>
+ *   () => Promise<import('./traces.js').TrialTraces | null>} [watchTraces]  counts the wiki's spans from now on; the
+ *   returned function waits for them after the trial. null: no traces; absent where the wiki is somebody else's
  * @property {(fault: NonNullable<import('./definition.js').Settings['fault']>,
  *   during: {generators: import('./generator.js').Generators, hasResponse: () => Promise<boolean>}) =>
  *   Promise<import('./fault.js').FaultTimes>} causeFault  `hasResponse`: whether a request of the trial has a response

@@ -61,6 +61,7 @@ export function nothingMeasured (logLines) {
     counter_expected: null,
     refreshes: 0,
     purges: null,
+    traces: null,
     served_by_cache: 0,
     cache_statuses: {},
     pops: undefined,

@@ -29,6 +29,20 @@ const savingFor = ({ resource, write_strategy: strategy, gather_max: max, gather
     }
 
 /**
+ * Traces are off while anything else is measured, whatever the environment says.
+ * @param {Pick<import('./definition.js').Settings, 'trace_ratio'>} settings
+ * @param {string | null} collector  null: no traces
+ * @returns {import('../stack/origin/origin.js').WikiEnvironment}
+ */
+export const tracingFor = ({ trace_ratio: ratio }, collector) => ({
+  OTEL_EXPORTER_OTLP_ENDPOINT: collector ?? undefined,
+  OTEL_EXPORTER_OTLP_HEADERS: undefined,
+  OTEL_SERVICE_NAME: undefined,
+  OTEL_TRACES_SAMPLER: collector === null ? undefined : 'parentbased_traceidratio',
+  OTEL_TRACES_SAMPLER_ARG: collector === null ? undefined : String(ratio)
+})
+
+/**
  * Disables every limit that refuses requests: trials write all pages anonymously from one address, and the experiments
  * on overload measure how long a request waits (docs/decisions/0016).
  */

@@ -37,7 +37,7 @@ import { limitWikis } from './wiki-limits.js'
  * @property {import('../config.js').Ports} ports
  * @property {import('./origin/origin.js').Origin} [origin]  where the wiki and its nginx run; default: this machine
  * @property {boolean} [outlive]  whether the stack keeps running when this process ends
- * @property {Record<string, string>} [wikiEnvironment]  settings of the wiki, e.g. CACHE_TTL_S
+ * @property {import('./origin/origin.js').WikiEnvironment} [wikiEnvironment]  settings of the wiki, e.g. CACHE_TTL_S
  * @property {boolean} [keepsZone]  whether edits purge the zone in PURGE_ZONE instead of the stack's own edge
  * @property {number} [requestsAtOnceMax]  requests in flight from the origin's nginx to the wiki; default: any number
  * @property {import('@stevec/nginx').EdgeOptions} [edgeOptions]
@@ -219,7 +219,7 @@ function limitOrigin (state, directory) {
  * Starts the wiki and its nginx.
  * @param {StackState} state
  * @param {Starting} starting
- * @param {StackOptions & {origin: import('./origin/origin.js').Origin, wikiEnvironment: Record<string, string>,
+ * @param {StackOptions & Required<Pick<StackOptions, 'origin' | 'wikiEnvironment'>> & {
  *   tls?: import('@stevec/nginx').Tls}} options
  * @param {import('./layout.js').InternalPorts} internal
  * @param {string} mongodbUri
@@ -253,7 +253,7 @@ async function startOrigin (state, starting, options, internal, mongodbUri) {
  * Restarts the wikis of a running stack with other settings; its database and the caches keep running.
  * @param {import('./state.js').StackState} state
  * @param {import('./origin/origin.js').Origin} origin  that the stack was started with
- * @param {Record<string, string>} wikiEnvironment
+ * @param {import('./origin/origin.js').WikiEnvironment} wikiEnvironment
  * @throws {Error} when it does not become ready
  */
 export async function restartWiki (state, origin, wikiEnvironment) {

@@ -13,7 +13,7 @@ const NO_PURGES = Object.freeze({
  * Returns the settings of a stack's wiki: the caller's, the profile's for its host, its Redis, and where to
  * send purges.
  * @param {StackState} state
- * @param {Record<string, string>} requested
+ * @param {WikiEnvironment} requested
  * @param {boolean} [keepsZone]  see startStack
  * @returns {WikiEnvironment}
  */
@@ -31,7 +31,7 @@ export function wikiEnvironmentOf (state, requested, keepsZone = false) {
  * Under a policy with purges, edits purge the stack's own edges. `stevec up` keeps the zone that the environment names
  * (PURGE_ZONE); an experiment ignores it, so it never purges a user's zone.
  * @param {StackState} state
- * @param {Record<string, string>} requested
+ * @param {WikiEnvironment} requested
  * @param {boolean} keepsZone
  * @param {NodeJS.ProcessEnv} inherited
  * @returns {WikiEnvironment}

@@ -17,7 +17,8 @@ const NEEDS_LAB = [
   ['fault', ({ fault }) => fault !== null],
   ['picture', ({ picture }) => picture],
   ['protocol', ({ protocol }) => protocol !== 'http'],
-  ['resource', ({ resource }) => resource !== 'page']
+  ['resource', ({ resource }) => resource !== 'page'],
+  ['trace_ratio', ({ trace_ratio: ratio }) => ratio !== null]
 ]
 
 /** @typedef {import('../lab/definition.js').Settings} Settings */

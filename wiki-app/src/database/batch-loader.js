@@ -9,6 +9,7 @@
  * @param {object} options
  * @param {(keys: string[]) => Promise<Map<string, Value>>} options.readMany  omits keys that do not exist
  * @param {number} options.keysMax  in one read; more are read in parallel
+ * @param {{db: {name: string}, collection: {name: string}}} options.source  what is read
  * @returns {(key: string) => Promise<Value | null>} callers of the same key in the same turn get the same object
  */
 export function createBatchLoader ({ readMany, keysMax }) {

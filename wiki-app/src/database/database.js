@@ -82,18 +82,22 @@ async function refuseLoneServer (client) {
   )
 }
 
-/** @typedef {(client: import('mongodb').MongoClient) => void} WatchClient */
+/**
+ * `options` are none of the driver's documented ones.
+ * @typedef {(client: import('mongodb').MongoClient) => void} WatchClient
+ * @typedef {{options: object, watch: WatchClient}} Commands  who watches commands
+ */
 
 /**
  * @param {Connection} connection @param {string} uri
- * @param {{poolMax: number, watch: WatchClient, watchCommands?: WatchClient}} options
+ * @param {{poolMax: number, watch: WatchClient, commands?: Commands}} options
  */
-async function open (connection, uri, { poolMax, watch, watchCommands }) {
+async function open (connection, uri, { poolMax, watch, commands }) {
   if (connection.db !== undefined) return
-  const monitoring = watchCommands && { monitorCommands: true }
-  const client = createClient(uri, { ...OPTIONS, maxPoolSize: poolMax, ...monitoring })
+  const client = createClient(uri, { ...OPTIONS, maxPoolSize: poolMax })
+  Object.assign(client.options, commands?.options)
   watch(client)
-  watchCommands?.(client)
+  commands?.watch(client)
   try {
     await client.connect()
     await refuseLoneServer(client)
@@ -108,9 +112,9 @@ const ping = (/** @type {Db} */ db) => db.command({ ping: 1 }, { timeoutMS: PING
 
 /**
  * @param {string} uri @param {import('fastify').FastifyBaseLogger} log
- * @param {{poolMax?: number, watchCommands?: WatchClient}} [options]  `poolMax`: connections to each server
+ * @param {{poolMax?: number, commands?: Commands}} [options]  `poolMax`: connections to each server
  */
-export function createDatabase (uri, log, { poolMax = 100, watchCommands } = {}) {
+export function createDatabase (uri, log, { poolMax = 100, commands } = {}) {
   const connection = mongoose.createConnection()
   for (const [name, value] of Object.entries(MONGOOSE_OPTIONS)) connection.set(name, value)
   const monitor = createClient(uri, { ...OPTIONS, maxPoolSize: 1, heartbeatFrequencyMS: MONITOR_HEARTBEAT_MS })
@@ -133,7 +137,7 @@ export function createDatabase (uri, log, { poolMax = 100, watchCommands } = {})
 
   async function attempt () {
     try {
-      await open(connection, uri, { poolMax, watch: nodes.watch, watchCommands })
+      await open(connection, uri, { poolMax, watch: nodes.watch, commands })
       // Connecting takes longer than later pings.
       await monitor.db().command({ ping: 1 })
       await Promise.all(Object.values(connection.models).map((model) => model.createIndexes()))

@@ -42,6 +42,7 @@ export function createPageReads ({ Pages, currentHtml, renderer, readsAtOnce, cr
   function batched (projection) {
     return createLoader({
       keysMax: readsAtOnce,
+      source: Pages,
       readMany: async (names) => {
         const filter = { _id: { $in: names } }
         const pages = await readBatch(Pages, filter, projection, names.length) ??

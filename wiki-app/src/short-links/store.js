@@ -114,6 +114,7 @@ const linkOf = (stored) =>
 function createRead ({ Links, key }, readsAtOnce, createLoader = createBatchLoader) {
   return createLoader({
     keysMax: readsAtOnce,
+    source: Links,
     readMany: async (ids) => {
       const filter = { [key]: ids.length === 1 ? ids[0] : { $in: ids } }
       const found = await readBatch(Links, filter, FIELDS, ids.length) ??

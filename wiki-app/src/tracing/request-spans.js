@@ -4,13 +4,10 @@ import { pathOf } from '../observe/request-log.js'
 
 /** @import {IncomingMessage, RequestListener, ServerResponse} from 'node:http' */
 /** @import {Span, Tracer} from '@opentelemetry/api' */
-/** @import {Steps} from './steps.js' */
+/** @import {Active, Steps} from './steps.js' */
 
 /** Others have one name, or a client could make up any number of them. */
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
-
-/** @type {WeakMap<object, Span>} */
-const spans = new WeakMap()
 
 /**
  * A span for each request that is sampled: its parent is named by `traceparent`
@@ -20,6 +17,8 @@ const spans = new WeakMap()
  */
 export function createRequestSpans (tracer, steps) {
   const propagator = new W3CTraceContextPropagator()
+  /** @type {WeakMap<object, Active>} */
+  const traced = new WeakMap()
 
   return {
     /** @param {RequestListener} listener @returns {RequestListener} */
@@ -39,14 +38,22 @@ export function createRequestSpans (tracer, steps) {
         'url.scheme': 'http',
         'network.protocol.version': request.httpVersion
       })
-      spans.set(request, span)
+      const trace = { span, now }
+      traced.set(request, trace)
       // Also when the client has gone.
       response.once('close', () => {
         noteResponse(span, response)
         span.end(now())
-        steps.endRoot()
       })
-      return steps.root(span, now, () => listener(request, response))
+      return steps.atOnce(trace, () => listener(request, response))
+    },
+
+    /** What the fast path has not answered. @param {RequestListener} listener @returns {RequestListener} */
+    following: (listener) => (request, response) => {
+      const trace = traced.get(request)
+      if (trace === undefined) return listener(request, response)
+      response.once('close', steps.unfollow)
+      return steps.follow(trace, () => listener(request, response))
     },
 
     /**
@@ -54,7 +61,7 @@ export function createRequestSpans (tracer, steps) {
      * @param {import('../observe/request-log.js').Noted & {raw?: IncomingMessage}} request @param {string | null} route
      */
     observe (request, route) {
-      const span = spans.get(request.raw ?? request)
+      const { span } = traced.get(request.raw ?? request) ?? {}
       if (span === undefined || route === null) return
       span.updateName(`${request.method} ${route}`)
       span.setAttribute('http.route', route)

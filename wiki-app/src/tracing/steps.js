@@ -13,12 +13,35 @@ import { ROOT_CONTEXT, SpanStatusCode, trace } from '@opentelemetry/api'
 
 /**
  * Spans below the one that the calling code runs in; without one, nothing is recorded.
+ *
+ * Following a trace across promises (AsyncLocalStorage) makes every promise of the process dearer on Node 20. So a
+ * trace is known to the code that a request calls at once; across promises, only while one that needs it runs.
  * @param {Tracer} tracer
  */
 export function createSteps (tracer) {
   /** @type {AsyncLocalStorage<Active | undefined>} */
   const storage = new AsyncLocalStorage()
-  let roots = 0
+  /** Of the calls that now run, if no promise is followed. @type {Active | undefined} */
+  let current
+  let followed = 0
+  /** @type {(() => void)[]} */
+  const whenIdle = []
+
+  const active = () => current ?? storage.getStore()
+
+  /** @template T @param {Active | undefined} trace @param {() => T} work @returns {T} */
+  function atOnce (trace, work) {
+    const before = current
+    current = trace
+    try {
+      return work()
+    } finally {
+      current = before
+    }
+  }
+
+  /** @template T @param {Active} trace @param {() => T} work @returns {T} */
+  const within = (trace, work) => storage.getStore() === undefined ? atOnce(trace, work) : storage.run(trace, work)
 
   /**
    * @param {string} name @param {Active} parent
@@ -30,42 +53,43 @@ export function createSteps (tracer) {
   }
 
   return {
-    active: () => storage.getStore(),
+    active,
     below,
+    atOnce,
 
-    /**
-     * Runs work of a trace that begins in this process; call `endRoot` when it is done. While none runs, Node follows
-     * no promise: following them makes each dearer, also those of requests that are not traced (Node 20).
-     * @template T @param {Span} span @param {() => number} now @param {() => T} work @returns {T}
-     */
-    root (span, now, work) {
-      roots++
-      return storage.run({ span, now }, work)
+    /** Also across promises, until `unfollow`. @template T @param {Active} trace @param {() => T} work @returns {T} */
+    follow (trace, work) {
+      followed++
+      return atOnce(undefined, () => storage.run(trace, work))
     },
-    endRoot () {
-      roots--
-      if (roots === 0) storage.disable()
+    unfollow () {
+      followed--
+      if (followed > 0) return
+      storage.disable()
+      for (const each of whenIdle) each()
     },
+    isFollowing: () => followed > 0,
+    /** @param {() => void} each  called when the last followed trace has ended */
+    onIdle: (each) => { whenIdle.push(each) },
 
     /** Runs work that belongs to no trace. @template T @param {() => T} work @returns {T} */
-    outside: (work) => storage.getStore() === undefined ? work() : storage.run(undefined, work),
-
-    /** @template T @param {Active} active @param {() => T} work @returns {T} */
-    within: (active, work) => storage.run(active, work),
+    outside: (work) => atOnce(undefined, () =>
+      storage.getStore() === undefined ? work() : storage.run(undefined, work)),
 
     /**
-     * @template T @param {string} name @param {() => T} work @param {Attributes} [attributes] @returns {T} its result
+     * @template T @param {string} name @param {() => T} work
+     * @param {{kind?: SpanKind, attributes?: Attributes}} [options] @returns {T} its result
      */
-    step (name, work, attributes) {
-      const parent = storage.getStore()
+    step (name, work, options) {
+      const parent = active()
       if (parent === undefined) return work()
-      const active = below(name, parent, { attributes })
-      return ended(active, () => storage.run(active, work))
+      const own = below(name, parent, options)
+      return ended(own, () => within(own, work))
     },
 
     /** Records what began earlier and ends now. @param {string} name @param {number} durationMs */
     past (name, durationMs) {
-      const parent = storage.getStore()
+      const parent = active()
       if (parent === undefined) return
       const endTime = parent.now()
       below(name, parent, { startTime: endTime - durationMs }).span.end(endTime)

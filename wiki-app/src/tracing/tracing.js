@@ -23,8 +23,9 @@ export function createTracing (config, warn) {
 
   return {
     around: requests.around,
+    following: requests.following,
     observe: requests.observe,
-    watchCommands: createCommandSpans(steps),
+    commands: createCommandSpans(steps),
     createLoader: createSharedReads(steps),
     waiting: createWaits(steps),
     close,
