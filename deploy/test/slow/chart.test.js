@@ -151,12 +151,12 @@ test('bodies of requests wait on disk, in folders with a limit', async () => {
   }
 })
 
-test('only the edge and named sources reach a pod; wikis reach MongoDB, Redis and DNS alone', async () => {
+test('only the edge and named sources reach a pod; wikis reach MongoDB, Redis, S3 and DNS alone', async () => {
   const manifests = byName(await render(FULL))
   const { spec: wiki } = manifests['NetworkPolicy wiki-stevec-wiki']
   assert.equal(wiki.ingress[0].from[0].podSelector.matchLabels['app.kubernetes.io/component'], 'edge')
   const allowed = wiki.egress.flatMap((/** @type {any} */ { ports }) => ports).map((/** @type {any} */ one) => one.port)
-  assert.deepEqual(allowed, [53, 53, 27017, 6379])
+  assert.deepEqual(allowed, [53, 53, 27017, 6379, 443])
   const { spec: edge } = manifests['NetworkPolicy wiki-stevec-edge']
   assert.deepEqual(edge.ingress[0].from, FULL.networkPolicy.from)
 })
@@ -171,6 +171,8 @@ const REFUSED = /** @type {[string, object, RegExp][]} */ ([
   ['a setting that is no text', { wiki: { settings: { CACHE_TTL_S: 60 } } }, /CACHE_TTL_S.*got number, want string/],
   ['the address of the database beside the Secret', { wiki: { settings: { MONGODB_URI: 'mongodb://u:p@h/d' } } },
     /wiki\/settings.*MONGODB_URI|MONGODB_URI/],
+  ['the secret of an S3 store beside the Secret', { wiki: { settings: { PICTURE_S3_SECRET: 'x' } } }, /PICTURE_S3_SECRET/],
+  ['half a key of an S3 store', { secret: { name: 'stevec', pictureKeyIdKey: 'id' } }, /pictureSecretKey/],
   ['purges, whose token no Secret gives', { wiki: { settings: { PURGE_ZONE: 'zone' } } }, /PURGE_ZONE/],
   ['another profile', { edge: { enabled: true, profile: 'fastly' } }, /edge\/profile.*cloudflare/],
   ['a misspelt value', { netwrokPolicy: { enabled: false } }, /additional properties 'netwrokPolicy' not allowed/],

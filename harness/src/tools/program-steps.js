@@ -86,7 +86,7 @@ export function s3 (config) {
   const version = ['-ldflags', `-X main.Version=v${TOOLS.s3.pinned}`]
   const compile = goTool('s3', `go build of ${main}`, config, (run, target) =>
     run('go', ['build', '-C', S3_DIRECTORY, ...GO_BUILD, ...version, '-o', target, main]))
-  return { ...compile, purpose: 'the S3 server of tests and of the experiment pictures', lowPriority: true }
+  return { ...compile, purpose: 'the S3 server of slow tests and of the benchmark of pictures', lowPriority: true }
 }
 
 /**
