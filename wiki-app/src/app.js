@@ -141,9 +141,7 @@ async function registerRoutes (app, { config, services, counter, processes, fast
   await app.register(access, { mode: config.ACCESS, users, sessions, secure })
   await app.register(contentParsers, { maxBytes: config.PAGE_MAX_BYTES })
   await app.register(healthRoutes, { database })
-  await app.register(statusRoutes, {
-    database, redis: services.redis, purges, words: services.words, processes, file: config.STATUS_FILE
-  })
+  await app.register(statusRoutes, { ...services, processes, file: config.STATUS_FILE })
   await app.register(counterRoute, { counter, presence: services.presence })
   await app.register(assetRoutes)
   const quick = {
@@ -164,8 +162,9 @@ async function registerRoutes (app, { config, services, counter, processes, fast
   })
   await app.register(newPageRoute, { store })
   await app.register(searchRoutes, { search, policy })
-  const { mergeSave } = services
-  await app.register(editRoutes, { store, history, oldRevisions, mergeSave, waitUntilPurged: purges?.waitUntilPurged })
+  const { mergeSave, deferred } = services
+  const waitUntilPurged = purges?.waitUntilPurged
+  await app.register(editRoutes, { store, history, oldRevisions, mergeSave, deferred, waitUntilPurged })
   await app.register(shortLinkForms, { links: services.shortLinks, publicUrl: config.PUBLIC_URL })
   await app.register(historyRoutes, { store, history, oldRevisions, policy })
   await app.register(changesRoutes, { history, policy, publicUrl: config.PUBLIC_URL })
@@ -176,6 +175,8 @@ async function registerRoutes (app, { config, services, counter, processes, fast
     search,
     policy,
     shortLinks: services.shortLinks,
+    deferred,
+    findStatus: services.findStatus,
     counter,
     pictures: files,
     pictureMaxBytes: config.UPLOAD_MAX_BYTES,

@@ -7,13 +7,14 @@ export const lifecycle = fp(
   /** @type {import('fastify').FastifyPluginAsync<{services: import('./services.js').Services}>} */
   async function lifecycle (app, { services }) {
     const { database, store, originCache, oldRevisions, renderer, purges, redis, replica, presence } = services
-    const { pictureUpkeep, words } = services
+    const { pictureUpkeep, words, deferred, failures } = services
     app.addHook('onReady', pictureUpkeep.open).addHook('onClose', pictureUpkeep.close)
     app.addHook('onReady', async () => {
       /** @type {unknown} */
       let refusal = null
       await database.connect(async (db) => {
         await services.refuseOtherForms(db)
+        if (deferred) await failures.prepare(db)
         await migrate({ db, migrations: store.migrations, log: app.log })
         await pictureUpkeep.claim(db).catch((error) => {
           if (error instanceof ConfigError) refusal = error
@@ -37,5 +38,10 @@ export const lifecycle = fp(
       renderer.warm().catch((error) => { app.log.error(`nothing can be rendered: ${error.message}`) })
     })
     if (purges) app.addHook('onReady', purges.open).addHook('onClose', purges.close)
+    if (deferred) {
+      // What waits is stored while the last requests are answered; then, with all else open, what these brought.
+      app.addHook('preClose', async () => deferred.hurry())
+      app.addHook('onReady', deferred.open).addHook('onClose', deferred.close)
+    }
   }
 )

@@ -9,6 +9,7 @@ import { createOriginCache } from './caching/origin-cache.js'
 import { createPurgeQueue } from './caching/purge-queue.js'
 import { createPurgeQueues } from './caching/purge-queues.js'
 import { createDatabase } from './database/database.js'
+import { createSaving } from './deferred/saving.js'
 import { createPictures } from './files/pictures.js'
 import { createSemaphore } from './http/semaphore.js'
 import { createRenderer, HTML_FACTOR_MAX } from './markdown/renderer.js'
@@ -19,6 +20,7 @@ import { defineModels } from './pages/model.js'
 import { createOldRevisions } from './history/old-revisions.js'
 import { createSearch } from './search/search.js'
 import { createPageStore } from './pages/store.js'
+import { WRITE_STRATEGIES } from './pages/commit.js'
 import { parseRedisUrl } from './shared/address.js'
 import { createSharedRedis } from './shared/connection.js'
 import { createPresence } from './shared/presence.js'
@@ -70,26 +72,25 @@ export function createServices (config, log, parts) {
   const database = createDatabase(config.MONGODB_URI, log, {
     poolMax: config.DATABASE_POOL_MAX, commands: tracing?.commands
   })
-  const models = defineModels(database.connection)
+  const { connection } = database
+  const models = defineModels(connection)
   const metrics = createMetrics?.(database)
   const redis = redisOf(config, log)
   const replica = replicaOf(config, log)
   if (redis) metrics?.addRedis(redis)
   const policy = policyOf(config)
-  const purges = purgesOf(config, log, { ...parts, policy, connection: database.connection })
+  const purges = purgesOf(config, log, { ...parts, policy, connection })
 
   const authors = createAuthorsPool()
   const rendering = makeRenderer({ maxBytes: config.PAGE_MAX_BYTES, pool: authors })
   const renderer = watched(rendering, metrics?.timed, tracing?.rendering)
-  const linkParts = { models, connection: database.connection, redis, replica, tracing }
-  const { shortLinks, refuseOtherForms } = shortLinksOf(config, linkParts)
+  const { shortLinks, refuseOtherForms } = shortLinksOf(config, { models, connection, redis, replica, tracing })
   const storeSettings = { ...storeSettingsOf(config), createLoader: tracing?.createLoader }
   const pages = createPageStore({ models, renderer, outbox: purges, shortLinks, log, ...storeSettings })
   const store = watched(pages, metrics?.counted, tracing?.changing)
+  const saving = createSaving({ config, log, store, renderer, models, database, metrics })
   const history = createHistory(models)
-  const { connection } = database
   const pictures = createPictures({ config, log, connection, createS3: parts.createS3, outbox: purges })
-  const { files } = pictures
   return {
     users,
     sessions: users && whileAvailable(makeSessions(database.connection, users), database),
@@ -105,18 +106,19 @@ export function createServices (config, log, parts) {
     refuseOtherForms,
     renderer,
     store,
+    ...saving,
     history,
     oldRevisions: makeOldRevisions({ history, store, htmlMaxBytes: HTML_FACTOR_MAX * config.PAGE_MAX_BYTES }),
     mergeSave: createMergeSave({ store, history, pool: authors }),
     ...searchOf(config, log, { models, connection: database.connection, worker: parts.worker, metrics }),
-    files,
+    files: pictures.files,
     pictureUpkeep: pictures.upkeep,
     originCache: originCacheOf(config, log, models, database.connection),
     authorRevert: createAuthorRevert({ models, store, history }),
     importSlots: createSemaphore(IMPORTS_MAX),
     importFiles: createImport({
       store,
-      pictures: files,
+      pictures: pictures.files,
       maxBytes: config.PAGE_MAX_BYTES,
       frontMatter: createFrontMatterReader(authors),
       relink: createRelink({ authors, maxBytes: config.PAGE_MAX_BYTES }),
@@ -135,7 +137,8 @@ const watched = (part, ...watchers) => watchers.reduce((inner, watch) => watch ?
 /** @param {Config} config */
 const storeSettingsOf = (config) => ({
   saving: {
-    strategy: config.WRITE_STRATEGY,
+    // The others are for programs that save, alone: a person sees what he has saved.
+    strategy: WRITE_STRATEGIES.find((name) => name === config.WRITE_STRATEGY) ?? 'sync',
     max: config.GROUP_COMMIT_MAX,
     waitMs: config.GROUP_COMMIT_WAIT_MS
   },

@@ -3,7 +3,7 @@ import { trustOf } from './access/client.js'
 import { ACCESS_MODES } from './access/roles.js'
 import { CACHE_POLICY_NAMES } from './caching/cache-policy.js'
 import { STORAGE_NAMES } from './files/storage/storage.js'
-import { WRITE_STRATEGIES } from './pages/commit.js'
+import { SAVING_SETTINGS } from './saving-settings.js'
 import {
   APIS_MAX, areApiUrls, areHeaders, choice, integer, isHttpAddress, isMongodbUri, isOrigin, isThere, listed, optional,
   pageName, share, text
@@ -100,21 +100,7 @@ export const SETTINGS = {
     allowed: 'a whole number of connections from 1 to 1000',
     does: 'the most connections to each server of the database, besides a few that monitor it'
   }),
-  WRITE_STRATEGY: choice(WRITE_STRATEGIES, {
-    default: 'sync',
-    does: 'how edits are committed: `sync`, each by itself, or `group-commit`, those that wait at the same time together'
-  }),
-  // One that is larger takes longer to commit than its edits would wait.
-  GROUP_COMMIT_MAX: integer(1, 1000, {
-    default: 100,
-    allowed: 'a whole number of edits from 1 to 1000',
-    does: 'for `group-commit`: the most edits that are committed together'
-  }),
-  GROUP_COMMIT_WAIT_MS: integer(0, 10_000, {
-    default: 0,
-    allowed: 'a whole number of milliseconds from 0 to 10000',
-    does: 'for `group-commit`: how long the first edit waits for others; 0: no longer than the commit before it takes'
-  }),
+  ...SAVING_SETTINGS,
   ORIGIN_CACHE_MIB: integer(0, 16_384, {
     default: 0,
     allowed: 'a whole number of MiB from 0 (off) to 16384',

@@ -17,6 +17,8 @@ test('an environment without settings gives the defaults; other variables are ig
     SHORT_LINK_READS: 'database',
     WRITE_STRATEGY: 'sync',
     GROUP_COMMIT_MAX: 100,
+    UNSAFE_RECORDS_MAX: 2_000,
+    UNSAFE_MIB_MAX: 32,
     GROUP_COMMIT_WAIT_MS: 0,
     CACHE_POLICY: 'ttl',
     CACHE_TTL_S: 180,

@@ -8,6 +8,7 @@ import path from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import test from 'node:test'
 import { promisify } from 'node:util'
+import { waitUntil } from '@stevec/harness/processes'
 import { get, useWiki } from './helper.js'
 import { png } from './images.js'
 import { bearer, peopleOnly } from './people.js'
@@ -321,5 +322,30 @@ test('each error status of each operation is documented and comes as a problem d
       }
     }
     assert.equal(await rawStatus(port, `${method} ${url} HTTP/1.1\r\nHost: a\r\nX: ${'a'.repeat(20_000)}\r\n\r\n`), 431)
+  }
+})
+
+test('where saves are answered before they are stored, the document says so', async (t) => {
+  const app = await wiki.build(t, { WRITE_STRATEGY: 'unsafe-async' })
+  const document = await documentOf(app)
+  assert.ok(isOpenapi(document), JSON.stringify(isOpenapi.errors, null, 1))
+  const { put } = document.paths['/pages/{name}']
+  const { get: status } = document.paths['/saves/{id}']
+  assert.deepEqual(Object.keys(put.responses).filter((code) => Number(code) < 300), ['202'])
+  const schemas = JSON.parse(JSON.stringify(document.components.schemas).replaceAll('#/components/schemas/', '#/$defs/'))
+  const isSave = ajv.compile({ ...schemas.Save, $defs: schemas })
+  for (const { content } of [put.responses[202], status.responses[200]]) {
+    assert.deepEqual(content['application/json'].schema, { $ref: '#/components/schemas/Save' })
+    assert.ok(isSave(content['application/json'].example), JSON.stringify(isSave.errors))
+  }
+  const saves = ['*', '"none"'].map((tag) => app.inject({
+    method: 'PUT', url: '/api/v1/pages/a', headers: { 'if-none-match': tag }, payload: { content: 'text' }
+  }))
+  for (const { statusCode, json } of await Promise.all(saves)) {
+    assert.equal(statusCode, 202)
+    assert.ok(isSave(json()), JSON.stringify(isSave.errors))
+    const { url } = json()
+    assert.ok(await waitUntil(async () => (await get(app, url)).json().status !== 'pending', 60_000))
+    assert.ok(isSave((await get(app, url)).json()), JSON.stringify(isSave.errors))
   }
 })

@@ -1,4 +1,5 @@
-import { changeIn, preconditionOf } from '../writing/change.js'
+import { sendAccepted } from '../deferred/deferred-saves.js'
+import { changeIn, conditionOf, preconditionOf } from '../writing/change.js'
 import { writableName } from '../pages/name.js'
 import { PageMissing } from '../pages/page-errors.js'
 import { hasCurrent } from '../http/conditional-request.js'
@@ -10,6 +11,7 @@ import { pageTag } from './answers.js'
 import {
   answer, bodyOf, CHANGE_FIELDS, CONTENT, named, otherwise, queryOf, refusals, SECURITY, TAGS_FIELD
 } from './schemas.js'
+import { PENDING } from './save-routes.js'
 
 const tags = ['pages']
 const EXAMPLE = { name: 'Handbook/Writing', content: 'Use plain words.\n', tags: ['guide', 'style'] }
@@ -96,9 +98,23 @@ const SCHEMAS = {
   }
 }
 
-/** @type {import('fastify').FastifyPluginAsync<Pick<import('../services.js').Services, 'store' | 'policy'>>} */
+const ACCEPTED = answer(
+  'It was taken, and is not stored yet: the wiki runs with an unsafe WRITE_STRATEGY. Its status is at `url`.',
+  'Save', PENDING
+)
+const API = /** @type {const} */ ('api')
+
+/** @param {object | undefined} deferred  undefined: each save is stored before its answer */
+const saveSchema = (deferred) => deferred
+  ? { ...SCHEMAS.save, response: { 202: ACCEPTED, ...refusals(412, 422) } }
+  : SCHEMAS.save
+
+/**
+ * @typedef {Pick<import('../services.js').Services, 'store' | 'policy' | 'deferred'>} Parts
+ * @type {import('fastify').FastifyPluginAsync<Parts>}
+ */
 // eslint-disable-next-line max-lines-per-function -- a table of routes
-export async function pageApi (app, { store, policy: { listControl } }) {
+export async function pageApi (app, { store, policy: { listControl }, deferred }) {
   app.get('/pages/:name', { config: { isCostly: true }, schema: SCHEMAS.read }, async (request, reply) => {
     const name = nameIn(request)
     const page = await store.findSource(name)
@@ -121,16 +137,17 @@ export async function pageApi (app, { store, policy: { listControl } }) {
     }
   })
 
-  app.put('/pages/:name', { schema: SCHEMAS.save }, async (request, reply) => {
+  app.put('/pages/:name', { schema: saveSchema(deferred) }, async (request, reply) => {
     const name = writableName(askedName(request))
     const { content, tags } = /** @type {{content: string, tags?: string[]}} */ (request.body)
+    const text = { content: markdownIn(content), tags: canonicalTags(tags) }
+    const attribution = changeIn(request)
     await refuseNewHiddenName(store, name)
-    const { revision, created } = await store.save(
-      name,
-      { content: markdownIn(content), tags: canonicalTags(tags) },
-      changeIn(request),
-      preconditionOf(request, pageTag)
-    )
+    if (deferred) {
+      const edit = { attribution, condition: conditionOf(request), representation: API }
+      return sendAccepted(reply, await deferred.save(name, text, edit))
+    }
+    const { revision, created } = await store.save(name, text, attribution, preconditionOf(request, pageTag))
     if (created) reply.code(201).header('location', pageUrl(name))
     return { name, revision, created }
   })

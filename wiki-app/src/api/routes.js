@@ -14,6 +14,7 @@ import { searchApi } from './search-routes.js'
 import { shortLinkApi } from './short-link-routes.js'
 import { historyApi } from './history-routes.js'
 import { pageApi } from './page-routes.js'
+import { SAVE_SCHEMA, saveApi } from './save-routes.js'
 import { SECURITY_SCHEMES, SHARED_SCHEMAS } from './schemas.js'
 
 /** @import {FileStore} from '../files/store.js' */
@@ -54,19 +55,19 @@ const OPENAPI = {
 
 /**
  * @typedef {Pick<Services, 'store' | 'history' | 'oldRevisions' | 'search' | 'importFiles' | 'importSlots' |
- *   'policy' | 'shortLinks'>} Parts
+ *   'policy' | 'shortLinks' | 'deferred' | 'findStatus'>} Parts
  * @type {import('fastify').FastifyPluginAsync<Parts & {pictures: FileStore, pictureMaxBytes: number,
  *   counter: import('../counter.js').Counter, archived: () =>
  *   AsyncIterable<import('../archive/zip.js').ZipItem>}>}
  */
 export async function apiRoutes (app, {
   store, history, oldRevisions, search, pictures, pictureMaxBytes, archived, importFiles, importSlots, counter, policy,
-  shortLinks
+  shortLinks, deferred, findStatus
 }) {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', { parseAs: 'string' }, jsonParser(app))
   app.addContentTypeParser('*', async () => { throw new UnknownType() })
-  for (const schema of SHARED_SCHEMAS) app.addSchema(schema)
+  for (const schema of deferred ? [...SHARED_SCHEMAS, SAVE_SCHEMA] : SHARED_SCHEMAS) app.addSchema(schema)
 
   app.addHook('onRequest', (_request, reply, done) => {
     reply.header('cache-control', policy.listControl)
@@ -85,7 +86,8 @@ export async function apiRoutes (app, {
       reply.header('cache-control', 'no-store')
       done()
     })
-    await api.register(fp(pageApi), { store, policy })
+    await api.register(fp(pageApi), { store, policy, deferred })
+    await api.register(fp(saveApi), { findStatus, documented: deferred !== undefined })
     await api.register(fp(searchApi), { search, policy })
     await api.register(fp(historyApi), { store, history, oldRevisions, policy })
     await api.register(fp(shortLinkApi), { links: shortLinks })

@@ -3,7 +3,7 @@ import { AUTHOR_SCHEMA, CHANGE_PROPERTIES, LINE } from '../writing/change.js'
 const LIMIT_MAX = 100
 const LIMIT_DEFAULT = 50
 
-const NAME = { type: 'string', description: 'The name of a page, in its one spelling. A slash makes a subpage.' }
+export const NAME = { type: 'string', description: 'The name of a page, in its one spelling. A slash makes a subpage.' }
 const REVISION = { type: 'integer', minimum: 0, maximum: 999_999_999 }
 const TIME = { type: 'string', format: 'date-time' }
 const TAGS = { type: 'array', items: { type: 'string' }, description: 'In lower case and alphabetical order.' }

@@ -3,9 +3,11 @@ import { createServer } from 'node:http'
 import { performance } from 'node:perf_hooks'
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
 import { ConfigError } from '../config-error.js'
+import { deferredMetrics } from './deferred-metrics.js'
 import { createRequestDurations } from './request-durations.js'
 import { wordsMetrics } from './words-metrics.js'
 
+/** @import {Deferred} from './deferred-metrics.js' */
 /** @import {PageStore} from '../pages/store.js' */
 /** @import {Freshest} from './words-metrics.js' */
 
@@ -60,6 +62,9 @@ export function createMetrics ({ ping }) {
 
     /** @param {Freshest} words */
     addWords: (words) => { for (const metric of wordsMetrics(words)) registers[0].registerMetric(metric) },
+
+    /** @param {Deferred} deferred */
+    addDeferred: (deferred) => deferredMetrics(deferred).forEach((metric) => registers[0].registerMetric(metric)),
 
     /** @type {import('./request-log.js').Note} */
     observe ({ method = '' }, route, status, durationMs) {

@@ -24,6 +24,8 @@ import { createWriteEdits } from './write-edits.js'
  * @property {Attribution} attribution
  * @property {{html: string, links: string[]} | null} rendered  null for a deletion
  * @property {Precondition} precondition
+ * @property {string} [saveId]  of a save that was answered before: its revision keeps it
+ * @property {boolean} [mayBeStored]  an earlier attempt may have stored that revision, so it is looked for first
  */
 
 /** `before`: the state that the edit replaced. @typedef {{revision: number, before: Head | null}} Written */

@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import mongoose from 'mongoose'
 import { attempt, isOfDocuments } from '../database/transaction.js'
 
@@ -42,6 +42,8 @@ export function createGroupCommit ({ connection, writeEdits, commitAlone, onComm
 
   async function run () {
     isRunning = true
+    // Those that come at once are together, without a wait.
+    await nextTurn()
     while (waiting.length > 0) {
       if (waitMs > 0 && waiting.length < max) await gather()
       const { batch, rest } = split(waiting, max)

@@ -39,6 +39,7 @@ import mongoose from 'mongoose'
  * @property {string} summary  the author's description of the change; may be ''
  * @property {boolean} deleted
  * @property {Date} created_at
+ * @property {string} [save_id]  of a save that was answered before it was stored, see deferred/
  */
 
 /**
@@ -87,11 +88,13 @@ const revisionSchema = new mongoose.Schema({
   author: String,
   summary: String,
   deleted: Boolean,
-  created_at: Date
+  created_at: Date,
+  save_id: String
 }, { collection: 'revisions', versionKey: false, strict: 'throw', strictQuery: 'throw' })
 
 revisionSchema.index({ page: 1, revision: -1 }, { unique: true })
 revisionSchema.index({ author: 1, _id: -1 })
+revisionSchema.index({ page: 1, save_id: 1 }, { partialFilterExpression: { save_id: { $gt: '' } } })
 
 /**
  * Finds orphaned pages (without incoming links) and wanted names (linked to, not written). Two transactions conflict if

@@ -4,23 +4,36 @@ import { withoutTitle } from '../markdown/title.js'
 import { currentRevision } from './head.js'
 import { PageMissing } from './page-errors.js'
 
-/** @import {Attribution, CommitPage, Precondition, WriteContext} from './commit.js' */
+/** @import {Attribution, CommitPage, Edit, Precondition, WriteContext} from './commit.js' */
 
-/** @param {WriteContext} context @param {CommitPage} commit */
-export const createSave = ({ models: { Pages }, renderer }, commit) =>
+/** @param {Pick<WriteContext, 'renderer'>} context */
+export const createPrepare = ({ renderer }) =>
   /**
    * All costly work for showing a page is done here.
-   * @param {string} name
    * @param {{content: string, tags?: string[]}} text  Markdown; without `tags` the page keeps its tags
-   * @param {Attribution} [attribution] @param {Precondition} [precondition]
-   * @throws {Error} 413 too large, 422 when rendering takes too long; what `precondition` throws
+   * @returns {Promise<Pick<Edit, 'change'> & {rendered: NonNullable<Edit['rendered']>}>} for an edit
+   * @throws {Error} 413 too large, 422 when rendering takes too long
    */
-  async function save (name, { content, tags }, attribution = {}, precondition = () => {}) {
-    const wait = createWait(Pages.db)
+  async function prepare ({ content, tags }) {
     const { contentBytes, ...rendered } = await renderer.render(content)
-    const change = { content, contentBytes, tags }
-    const { revision, before } = await commit({ name, change, attribution, rendered, precondition }, wait)
-    return { revision, contentBytes, created: currentRevision(before) === 0 }
+    return { change: { content, contentBytes, tags }, rendered }
+  }
+
+/** @typedef {ReturnType<typeof createPrepare>} Prepare */
+
+/** @param {WriteContext} context @param {Prepare} prepare @param {CommitPage} commit */
+export const createSave = ({ models: { Pages } }, prepare, commit) =>
+  /**
+   * @param {string} name
+   * @param {{content: string, tags?: string[]}} text  as for `prepare`
+   * @param {Attribution} [attribution] @param {Precondition} [precondition]
+   * @throws {Error} as `prepare`; what `precondition` throws
+   */
+  async function save (name, text, attribution = {}, precondition = () => {}) {
+    const wait = createWait(Pages.db)
+    const prepared = await prepare(text)
+    const { revision, before } = await commit({ ...prepared, name, attribution, precondition }, wait)
+    return { revision, contentBytes: prepared.change.contentBytes, created: currentRevision(before) === 0 }
   }
 
 /** @param {CommitPage} commit */

@@ -6,7 +6,7 @@ import { createLinkTargets } from './link-targets.js'
 import { createNameReads } from './read-names.js'
 import { createPageReads } from './read-pages.js'
 import { createRename } from './rename-page.js'
-import { createPreview, createRemove, createSave } from './save-page.js'
+import { createPrepare, createPreview, createRemove, createSave } from './save-page.js'
 import { createSubpages } from './subpages.js'
 
 /** @import {Renderer} from '../markdown/renderer.js' */
@@ -24,6 +24,9 @@ const NO_LINKS = { move: async () => new Map(), forget: async () => {} }
 /** @type {import('./commit.js').Saving} */
 const SYNC = { strategy: 'sync', max: 1, waitMs: 0 }
 
+/** @type {import('./commit.js').Saving} */
+const TOGETHER = { strategy: 'group-commit', max: 1_000, waitMs: 0 }
+
 /**
  * All names are canonical.
  * @typedef {{models: import('./model.js').Models, renderer: Renderer, outbox?: Outbox, readsAtOnce: number}} Required
@@ -40,10 +43,16 @@ export function createPageStore ({
   const currentHtml = createCurrentHtml({ Pages, targets, renderer, runExclusive, log })
   const context = { models, targets, subpages, shortLinks, currentHtml, renderer, outbox, runExclusive }
   const commit = createCommit(context, saving)
+  const prepare = createPrepare(context)
   return {
     ...createPageReads({ Pages, currentHtml, renderer, readsAtOnce, createLoader }),
     ...createNameReads(models),
-    save: createSave(context, commit),
+    save: createSave(context, prepare, commit),
+    prepare,
+    /** For edits that were prepared before: each as `saving` says. */
+    commit,
+    /** The same, but with those that come at the same time in as few transactions as fit. */
+    commitTogether: createCommit(context, TOGETHER),
     remove: createRemove(commit),
     rename: createRename(context),
     preview: createPreview(context),

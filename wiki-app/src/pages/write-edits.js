@@ -30,11 +30,31 @@ export function createWriteEdits (context) {
    */
   return async function writeEdits (edits, session) {
     const heads = await headsOf(edits.map(({ name }) => name), session)
-    const outcomes = edits.map((edit) => outcomeOf(edit, heads.get(edit.name) ?? null))
-    const accepted = outcomes.flatMap((outcome) => 'refusal' in outcome ? [] : [outcome])
+    const stored = await storedOf(edits.filter(({ mayBeStored }) => mayBeStored), heads, session)
+    const outcomes = edits.map((edit) => {
+      const head = heads.get(edit.name) ?? null
+      const revision = stored.get(edit.saveId)
+      return revision === undefined ? outcomeOf(edit, head) : { revision, before: head }
+    })
+    const accepted = outcomes.flatMap((outcome) => 'edit' in outcome ? [outcome] : [])
     if (accepted.length > 0) await write(accepted, session)
     return outcomes.map((outcome) =>
       'refusal' in outcome ? outcome : { revision: outcome.revision, before: outcome.before })
+  }
+
+  /**
+   * A page may have been renamed since.
+   * @param {Edit[]} edits @param {Map<string, Head>} heads @param {ClientSession} session
+   * @returns {Promise<Map<string | undefined, number>>} revisions that an earlier attempt has stored, by `saveId`
+   */
+  async function storedOf (edits, heads, session) {
+    if (edits.length === 0) return new Map()
+    const pages = edits.flatMap(({ name }) => [name, heads.get(name)?.redirect_to ?? []].flat())
+    const filter = { page: { $in: pages }, save_id: { $in: edits.map(({ saveId = '' }) => saveId) } }
+    const found = await driverOf(Revisions)
+      .find(filter, { projection: { save_id: 1, revision: 1 }, session, batchSize: edits.length + 1 })
+      .toArray()
+    return new Map(found.map(({ save_id: saveId, revision }) => [saveId, revision]))
   }
 
   /** @param {string[]} names @param {ClientSession} session @returns {Promise<Map<string, Head>>} */
@@ -138,7 +158,7 @@ function outcomeOf (edit, before) {
 
 /** @param {Accepted} accepted @param {Date} now */
 function revisionOf ({ edit, before, revision, tags }, now) {
-  const { name, change, attribution: { author = '', summary = '' }, rendered } = edit
+  const { name, change, attribution: { author = '', summary = '' }, rendered, saveId } = edit
   return {
     page: name,
     revision,
@@ -150,7 +170,8 @@ function revisionOf ({ edit, before, revision, tags }, now) {
     author,
     summary,
     deleted: rendered === null,
-    created_at: now
+    created_at: now,
+    ...saveId !== undefined && { save_id: saveId }
   }
 }
 

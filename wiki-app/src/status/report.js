@@ -11,6 +11,7 @@
  * @property {{available: boolean, since: Date, failedOverAt: Date | null}} [redis]
  * @property {{failing: boolean, since: Date, purgedAt: Date | null, lagS: number | null}} [purges]
  * @property {import('../words/words.js').Freshness & {since: Date}} [search]
+ * @property {{strategy: string, records: number, bytes: number}} [deferred]  with an unsafe WRITE_STRATEGY
  * @property {Stack | null} [stack]  null: STATUS_FILE cannot be read; undefined: there is none
  *
  * @typedef {object} Part
@@ -25,6 +26,8 @@
  *   building?: boolean,
  *   behind_s?: number,
  *   problem?: string | null,
+ *   strategy?: string,
+ *   waiting?: {records: number, bytes: number},
  *   processes?: (Part & {restarts: number})[],
  *   nodes?: (Part & {role: Node['role']})[]
  * }} Service
@@ -48,13 +51,14 @@ const STACK_SILENT_MAX_MS = 30_000
  * @param {Date} now
  * @returns {Report}
  */
-export function reportOf ({ processes, database, redis, purges, search, stack }, now) {
+export function reportOf ({ processes, database, redis, purges, search, deferred, stack }, now) {
   const services = [
     wikiOf(processes),
     databaseOf(database),
     ...redis === undefined ? [] : [redisOf(redis)],
     ...purges === undefined ? [] : [cachesOf(purges)],
-    ...search === undefined ? [] : [searchOf(search)]
+    ...search === undefined ? [] : [searchOf(search)],
+    ...deferred === undefined ? [] : [savingOf(deferred)]
   ]
   const around = stack === undefined ? null : stackOf(stack, now)
   return { schema_version: 1, status: overall(services, around), at: now.toISOString(), services, stack: around }
@@ -135,6 +139,10 @@ const searchOf = ({ building, behindMs, problem, since }) => ({
   behind_s: behindMs / 1000,
   problem
 })
+
+/** It works as it was set. @param {NonNullable<Seen['deferred']>} deferred @returns {Service} */
+const savingOf = ({ strategy, records, bytes }) =>
+  ({ name: 'saving', status: 'ok', since: null, strategy, waiting: { records, bytes } })
 
 /** @param {Stack | null} stack @param {Date} now @returns {NonNullable<Report['stack']>} */
 function stackOf (stack, now) {

@@ -9,10 +9,10 @@ import { createStackReader } from './stack-file.js'
 /**
  * For people and for programs: what runs, since when, and the last failover. Both answer 200 while the wiki answers at
  * all, without asking the database. Probes are not visitors, so the counter leaves them out, as it does /healthz.
- * @type {import('fastify').FastifyPluginAsync<Pick<Services, 'database' | 'redis' | 'purges' | 'words'> &
+ * @type {import('fastify').FastifyPluginAsync<Pick<Services, 'database' | 'redis' | 'purges' | 'words' | 'deferred'> &
  *   {processes: () => WikiProcess[], file?: string}>}
  */
-export async function statusRoutes (app, { database, redis, purges, words, processes, file }) {
+export async function statusRoutes (app, { database, redis, purges, words, deferred, processes, file }) {
   const config = { counted: false, database: false }
   const readStack = file === undefined ? async () => undefined : createStackReader(file)
   const startedAt = new Date()
@@ -24,7 +24,8 @@ export async function statusRoutes (app, { database, redis, purges, words, proce
       database: database.state(),
       redis: shared && { ...shared, since: shared.since ?? startedAt },
       purges: purges?.state(),
-      search: { ...words.known(), since: startedAt }
+      search: { ...words.known(), since: startedAt },
+      deferred: deferred && { strategy: deferred.strategy, ...deferred.waiting() }
     }
     return reportOf({ ...seen, stack: await readStack() }, new Date())
   }

@@ -41,18 +41,31 @@ export function changeIn (request, given = request.body) {
 }
 
 /**
- * @param {Pick<FastifyRequest, 'headers' | 'body' | 'server'>} request
- * @param {TagOf} [tagOf]  of the requested representation: by default the page's document
- * @returns {Precondition}
+ * What a request expects of the page, as plain data: it may be checked later, by another process.
+ * @typedef {{headers: {'if-match'?: string, 'if-none-match'?: string}, base?: number}} Condition
  */
-export function preconditionOf ({ headers, body, server }, tagOf = (head) => entityTag(head, modeOf(server))) {
+
+/** @param {Pick<FastifyRequest, 'headers' | 'body'>} request @returns {Condition} */
+export function conditionOf ({ headers: { 'if-match': ifMatch, 'if-none-match': ifNoneMatch }, body }) {
   const { base_revision: base } = /** @type {Change} */ (body ?? {})
-  const [byHeaders, byForm] = [
-    headerPrecondition(headers, tagOf),
-    basePrecondition(base === undefined ? undefined : Number(base))
-  ]
+  return {
+    headers: { 'if-match': ifMatch, 'if-none-match': ifNoneMatch }, ...base !== undefined && { base: Number(base) }
+  }
+}
+
+/** @param {Condition} condition @param {TagOf} tagOf  of the requested representation @returns {Precondition} */
+export function checkOf ({ headers, base }, tagOf) {
+  const [byHeaders, byForm] = [headerPrecondition(headers, tagOf), basePrecondition(base)]
   return (head) => {
     byHeaders(head)
     byForm(head)
   }
 }
+
+/**
+ * @param {Pick<FastifyRequest, 'headers' | 'body' | 'server'>} request
+ * @param {TagOf} [tagOf]  of the requested representation: by default the page's document
+ * @returns {Precondition}
+ */
+export const preconditionOf = (request, tagOf = (head) => entityTag(head, modeOf(request.server))) =>
+  checkOf(conditionOf(request), tagOf)

@@ -62,7 +62,7 @@ export async function editRoutes (app, { waitUntilPurged = async () => {}, ...pa
 
 /**
  * @typedef {(reply: FastifyReply, url: string, ...names: string[]) => FastifyReply} Leave
- * @typedef {Pick<Services, 'store' | 'history' | 'oldRevisions' | 'mergeSave'>} Parts
+ * @typedef {Pick<Services, 'store' | 'history' | 'oldRevisions' | 'mergeSave' | 'deferred'>} Parts
  * @typedef {Parts & {leave: Leave}} Context
  */
 

@@ -1,11 +1,12 @@
 import { HTML, renderFor, wantsHtml } from '../views.js'
 import { nameIn } from '../reading/address.js'
-import { CHANGE_PROPERTIES, changeIn, preconditionOf } from './change.js'
+import { CHANGE_PROPERTIES, changeIn, conditionOf, preconditionOf } from './change.js'
 import { editor, typedIn } from './editor-view.js'
 import { currentRevision } from '../pages/head.js'
 import { hasMarkers } from './markers.js'
 import { historyUrl, viewUrl, writableName } from '../pages/name.js'
 import { canonicalTags, TAGS_SCHEMA } from '../pages/tags.js'
+import { sendAccepted } from '../deferred/deferred-saves.js'
 import { markdownIn } from './text.js'
 import { refuseNewHiddenName } from '../pages/visible.js'
 
@@ -15,6 +16,7 @@ import { refuseNewHiddenName } from '../pages/visible.js'
 /** @import {Conflict} from './merge-save.js' */
 
 const FORM = 'application/x-www-form-urlencoded'
+const DOCUMENT = /** @type {const} */ ('document')
 
 const CONTENT_SCHEMA = {
   type: 'object',
@@ -28,7 +30,7 @@ const CONTENT_SCHEMA = {
  * @param {FastifyInstance} app @param {Context} context
  */
 export function addSave (app, context) {
-  const { store } = context
+  const { store, deferred } = context
 
   /** @param {FastifyRequest} request @param {FastifyReply} reply */
   async function saveText (request, reply) {
@@ -38,6 +40,10 @@ export function addSave (app, context) {
     const tags = tagsIn(request)
     const change = changeIn(request)
     await refuseNewHiddenName(store, name)
+    if (deferred) {
+      const edit = { attribution: change, condition: conditionOf(request), representation: DOCUMENT }
+      return sendAccepted(reply, await deferred.save(name, { content, tags }, edit))
+    }
     const saved = await store.save(name, { content, tags }, change, preconditionOf(request))
     reply.header('page-revision', saved.revision)
     if (saved.created) reply.code(201).header('location', viewUrl(name))

@@ -1,0 +1,45 @@
+import { pageTag } from '../api/answers.js'
+import { entityTag } from '../reading/document.js'
+import { createDeferredSaves } from './deferred-saves.js'
+import { createFailures } from './failures.js'
+import { createKeep } from './keep.js'
+import { createSaveStatus } from './save-status.js'
+import { createStrategy, DEFERRED_STRATEGIES } from './strategy.js'
+
+/** @import {Database} from '../database/database.js' */
+/** @import {Metrics} from '../observe/metrics.js' */
+/** @import {Models} from '../pages/model.js' */
+/** @import {PageStore} from '../pages/store.js' */
+/** @import {TagOf} from '../pages/preconditions.js' */
+/** @import {Config} from '../settings.js' */
+/** @import {Failures} from './failures.js' */
+
+const MIB = 1_048_576
+
+/**
+ * @typedef {{config: Config, log: import('fastify').FastifyBaseLogger, database: Database}} Around
+ * @typedef {Around & {store: PageStore, renderer: {version: number}, models: Models, metrics?: Metrics}} Parts
+ * @param {Parts} parts
+ */
+export function createSaving (parts) {
+  const failures = createFailures(parts.database.connection)
+  const deferred = deferredOf({ ...parts, failures })
+  if (deferred) parts.metrics?.addDeferred(deferred)
+  return { failures, deferred, findStatus: createSaveStatus({ models: parts.models, failures, deferred }) }
+}
+
+/** @param {Parts & {failures: Failures}} parts  undefined: each save is stored before its answer */
+function deferredOf ({ config, log, store, renderer: { version: rendererVersion }, failures, database }) {
+  const name = DEFERRED_STRATEGIES.find((name) => name === config.WRITE_STRATEGY)
+  if (name === undefined) return undefined
+  /** @type {TagOf} */
+  const documentTag = (head) => entityTag(head, config.ACCESS)
+  const { isUnavailable, isAvailable } = database
+  const keep = createKeep({
+    store, failures, rendererVersion, tagOfs: { document: documentTag, api: pageTag }, isUnavailable, isAvailable, log
+  })
+  const limits = { maxRecords: config.UNSAFE_RECORDS_MAX, maxBytes: config.UNSAFE_MIB_MAX * MIB }
+  const strategy = createStrategy(name, { limits, keep, store, log })
+  log.warn(`WRITE_STRATEGY=${name}: saves of programs are answered before they are stored, and may be lost`)
+  return createDeferredSaves({ name, strategy, keep, store, rendererVersion })
+}

@@ -1,0 +1,34 @@
+import { createBuffered } from './buffered.js'
+import { unsafeAsync } from './unsafe-async.js'
+import { unsafeBulk } from './unsafe-bulk.js'
+import { unsafeGroup } from './unsafe-group.js'
+
+/** @import {DeferredSave} from './save.js' */
+
+/**
+ * What becomes of saves between their answer and the database.
+ * @typedef {object} Strategy
+ * @property {(size: number) => void} refuseWhenFull  before anything costly is done; throws 503
+ * @property {(save: DeferredSave) => Promise<void>} add  once it resolves, the save is acknowledged; throws 503
+ * @property {(id: string, name: string) => Promise<boolean>} isWaiting  as far as this process knows; throws 503
+ * @property {() => {records: number, bytes: number}} waiting
+ * @property {() => number} batches  that this process has begun to store
+ * @property {() => Promise<void>} open
+ * @property {() => void} hurry  the wiki is about to stop: nothing waits for others any more
+ * @property {(withinMs: number) => Promise<void>} close  stores what waits, then forgets it; says what is lost
+ */
+
+const IN_MEMORY = { 'unsafe-async': unsafeAsync, 'unsafe-group': unsafeGroup, 'unsafe-bulk': unsafeBulk }
+
+export const DEFERRED_STRATEGIES = /** @type {(keyof typeof IN_MEMORY)[]} */ (Object.keys(IN_MEMORY))
+
+/** As in the study. */
+const COLLECTED = { max: 1_000, waitMs: 1_000 }
+
+/**
+ * @param {(typeof DEFERRED_STRATEGIES)[number]} name
+ * @param {Omit<Parameters<typeof createBuffered>[0], 'schedule' | 'max' | 'waitMs'>} parts
+ * @returns {Strategy}
+ */
+export const createStrategy = (name, parts) =>
+  createBuffered({ ...parts, ...COLLECTED, schedule: IN_MEMORY[name] })

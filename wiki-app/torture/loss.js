@@ -1,0 +1,138 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { MongoClient } from 'mongodb'
+import { createRandom } from '@stevec/harness/random'
+import { waitUntil } from '@stevec/harness/processes'
+import { createClient } from './client.js'
+import { createTestbed } from './testbed.js'
+
+/** As many pages as a small wiki has. */
+const PAGES = 500
+const WORDS = 'the wiki keeps what people write and shows it to all who ask for it'.split(' ')
+const TEXT_WORDS = 200
+/** A trial ends at a random moment after its first acknowledged saves. */
+const [FIRST_ACKNOWLEDGED, MOMENT_MIN_MS, MOMENT_MAX_MS] = [50, 500, 2_500]
+const WAIT_MAX_MS = 120_000
+/** While a part is away. */
+const PAUSE_MS = 20
+
+/** What ends a trial. */
+export const ENDINGS = /** @type {const} */ (['SIGTERM', 'SIGKILL'])
+
+/**
+ * @typedef {object} Trial
+ * @property {number} acknowledged  saves that the wiki answered with 2xx
+ * @property {number} lost  of these, neither stored nor shown as failed after the wiki is started again
+ * @property {number} doubled  of these, stored twice
+ * @property {number} refused  503
+ */
+
+/**
+ * Counts what a wiki has acknowledged and does not have after an end under load.
+ * @param {object} options
+ * @param {string} options.strategy  WRITE_STRATEGY
+ * @param {(typeof ENDINGS)[number]} options.ending
+ * @param {number} options.trials
+ * @param {number} options.seed
+ * @param {number} [options.writers]  at once
+ * @param {number} [options.workers]  processes of the wiki
+ * @param {AbortSignal} [options.signal]  ends it early
+ * @param {(trial: Trial, number: number) => void} [options.onTrial]
+ * @returns {Promise<{trials: Trial[]}>}
+ */
+export async function measureLoss ({
+  strategy, ending, trials: count, seed, writers = 16, workers = 1, signal, onTrial = () => {}
+}) {
+  const testbed = await createTestbed({ settings: { WRITE_STRATEGY: strategy, WORKERS: String(workers) } })
+  const random = createRandom(seed)
+  /** @type {Trial[]} */
+  const trials = []
+  try {
+    await testbed.startDatabase()
+    for (let number = 1; number <= count && !signal?.aborted; number++) {
+      await testbed.startWiki(0, '/readyz')
+      const load = createLoad({ url: testbed.url, writers, random })
+      try {
+        if (!await waitUntil(() => load.acknowledged.length >= FIRST_ACKNOWLEDGED, WAIT_MAX_MS, 5)) {
+          throw new Error(`only ${load.acknowledged.length} saves were acknowledged:\n${testbed.log()}`)
+        }
+        await delay(MOMENT_MIN_MS + (MOMENT_MAX_MS - MOMENT_MIN_MS) * random())
+        await (ending === 'SIGTERM' ? testbed.stopWiki(0) : testbed.killWiki())
+      } finally {
+        await load.stop()
+      }
+      const trial = { ...await judge(testbed.uri, load.acknowledged), refused: load.refused() }
+      trials.push(trial)
+      onTrial(trial, number)
+    }
+    signal?.throwIfAborted()
+    return { trials }
+  } finally {
+    await testbed.remove()
+  }
+}
+
+/**
+ * `id`: of a save that is answered before it is stored; of others, `revision` is the answer.
+ * @typedef {{name: string, id?: string, revision: number | null}} Acknowledged
+ */
+
+/** @param {{url: string, writers: number, random: () => number}} options */
+function createLoad ({ url, writers, random }) {
+  const client = createClient(url, writers)
+  /** @type {Acknowledged[]} */
+  const acknowledged = []
+  let refused = 0
+  const stopping = new AbortController()
+  const pick = (/** @type {number} */ below) => Math.floor(random() * below)
+
+  async function write () {
+    const name = `page ${pick(PAGES)}`
+    const content = Array.from({ length: TEXT_WORDS }, () => WORDS[pick(WORDS.length)]).join(' ')
+    const { status, body } = await client.ask('PUT', `/api/v1/pages/${encodeURIComponent(name)}`, { json: { content } })
+    if (status >= 200 && status < 300) {
+      const { id, revision } = JSON.parse(body)
+      acknowledged.push({ name, id, revision })
+      return
+    }
+    refused++
+    await delay(PAUSE_MS)
+  }
+
+  const loops = Array.from({ length: writers }, async () => {
+    while (!stopping.signal.aborted) await write().catch(() => delay(PAUSE_MS))
+  })
+
+  return {
+    acknowledged,
+    refused: () => refused,
+    async stop () {
+      stopping.abort()
+      await Promise.all(loops)
+      client.close()
+    }
+  }
+}
+
+/** @param {string} uri @param {Acknowledged[]} acknowledged */
+async function judge (uri, acknowledged) {
+  const client = await MongoClient.connect(uri)
+  try {
+    const db = client.db()
+    /** @type {Map<string, number>} */
+    const stored = new Map()
+    const keysOf = (/** @type {any} */ { page, revision, save_id: id }) => [`${page} ${revision}`, ...id ? [id] : []]
+    for await (const each of db.collection('revisions').find({}, { projection: { page: 1, revision: 1, save_id: 1 } })) {
+      for (const key of keysOf(each)) stored.set(key, (stored.get(key) ?? 0) + 1)
+    }
+    const failed = new Set(await db.collection('failed_saves').distinct('_id').then((ids) => ids.map(String)))
+    const times = acknowledged.map(({ name, id, revision }) =>
+      id !== undefined && failed.has(id) ? 1 : stored.get(id ?? `${name} ${revision}`) ?? 0)
+    return {
+      acknowledged: acknowledged.length,
+      lost: times.filter((count) => count === 0).length,
+      doubled: times.filter((count) => count > 1).length
+    }
+  } finally {
+    await client.close()
+  }
+}
