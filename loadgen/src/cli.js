@@ -40,6 +40,7 @@ const COMMANDS = {
   run: () => import('./commands/run.js').then((module) => module.command),
   calibrate: () => import('./commands/calibrate.js').then((module) => module.command),
   load: () => import('./commands/load.js').then((module) => module.command),
+  trace: () => import('./commands/trace.js').then((module) => module.command),
   report: () => import('./commands/report.js').then((module) => module.command),
   compact: () => import('./commands/compact.js').then((module) => module.command),
   cloudflare: () => import('./commands/cloudflare.js').then((module) => module.command),
