@@ -16,6 +16,9 @@ const SHARED_UNITS = ['stevec-wiki.service', 'stevec-nginx.service']
 const HTTP_PORT = 80
 const WIKI_PORT = 3000
 
+/** Without it, no words are found in texts. */
+const SQLITE = '@libsql/linux-arm-gnueabihf/index.node'
+
 /** e_machine of 32-bit ARM, class of 32-bit files. https://refspecs.linuxfoundation.org/elf/gabi4+/ch4.eheader.html */
 const ELF = { magic: '7f454c46', class32: 1, arm: 40 }
 
@@ -28,7 +31,14 @@ const ELF = { magic: '7f454c46', class32: 1, arm: 40 }
  */
 export function provideBoardModules ({ directory, run }) {
   return provideNodeModules({
-    source: ROOT, directory, run, target: ['--os=linux', '--cpu=arm', '--libc=glibc'], check: refuseForeignCode
+    source: ROOT,
+    directory,
+    run,
+    target: ['--os=linux', '--cpu=arm', '--libc=glibc'],
+    check (folder) {
+      refuseForeignCode(folder)
+      if (!existsSync(path.join(folder, SQLITE))) throw new BuildError(`npm has not installed ${SQLITE}`)
+    }
   })
 }
 

@@ -104,7 +104,8 @@ describe('a benchmark', () => {
   const made = readFileSync(path.join(ROOT, 'Makefile'), 'utf8')
     .match(/node (harness\/bin\/alone\.js \S+ )?\S+\/bench\/\S+/g) ?? []
   const commands = [...new Set(made), ...[
-    'wiki-app/bench/scaling.js', 'wiki-app/bench/search.js', 'wiki-app/bench/v8-flags.js', 'loadgen/bench/generator.js',
+    'wiki-app/bench/scaling.js', 'wiki-app/bench/search.js', 'wiki-app/bench/v8-flags.js',
+    'wiki-app/bench/words.js', 'loadgen/bench/generator.js',
     'loadgen/bench/links.js'
   ].map((file) => `node ${file}`)]
 

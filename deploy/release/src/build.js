@@ -13,6 +13,7 @@ import { HERE } from './units.js'
 import { versionOf } from './version.js'
 
 const OUTPUT_MAX_BYTES = 16 * 1024 ** 2
+const CPUS = ['x64', 'arm64']
 /** Of deploy/release, for the machine that it is installed on. */
 const INSTALLED = ['programs', 'units', 'etc']
 
@@ -36,13 +37,14 @@ const run = async (command, args) => {
 export async function buildRelease ({ source, directory, node = null }) {
   const version = versionOf(source)
   mkdirSync(directory, { recursive: true })
-  // What no machine has: such packages only change the priority of threads, and exist for a few CPUs.
+  // What no machine needs: optional packages only change the priority of threads, but for SQLite's programs.
   const nodeModules = await provideNodeModules({ source, directory, target: ['--omit=optional'], run })
+  const programs = await provideSqlite({ source, directory, run })
   const work = mkdtempSync(path.join(directory, 'work-'))
   try {
     const name = `stevec-${version.name}`
     const tree = path.join(work, name)
-    layTree({ source, nodeModules, tree, version, node })
+    layTree({ source, nodeModules, programs, tree, version, node })
     const suffix = node === null ? '' : `-node-${process.platform}-${process.arch}`
     const tarball = path.join(work, `${name}${suffix}.tar.gz`)
     await pack(tree, tarball, version.epoch_s)
@@ -51,6 +53,24 @@ export async function buildRelease ({ source, directory, node = null }) {
   } finally {
     rmSync(work, { recursive: true, force: true })
   }
+}
+
+/**
+ * One release is for all of these CPUs.
+ * @param {{source: string, directory: string, run: import('./npm-packages.js').Run}} options
+ * @returns {Promise<string[]>} folders of packages, with a program of SQLite each
+ * @throws {Error} when one has none
+ */
+async function provideSqlite ({ source, directory, run }) {
+  const programs = []
+  for (const cpu of CPUS) {
+    const target = ['--os=linux', `--cpu=${cpu}`, '--libc=glibc']
+    const modules = await provideNodeModules({ source, directory, target, run })
+    const folder = path.join(modules, '@libsql', `linux-${cpu}-gnu`)
+    if (!existsSync(path.join(folder, 'index.node'))) throw new Error(`npm has not installed ${folder}`)
+    programs.push(folder)
+  }
+  return programs
 }
 
 /** @param {string} file @param {string} directory */
@@ -64,13 +84,16 @@ function publish (file, directory) {
  * @param {object} options
  * @param {string} options.source
  * @param {string} options.nodeModules
+ * @param {string[]} options.programs  see provideSqlite
  * @param {string} options.tree
  * @param {import('./version.js').Version} options.version
  * @param {string | null} options.node
  */
-function layTree ({ source, nodeModules, tree, version, node }) {
+function layTree ({ source, nodeModules, programs, tree, version, node }) {
   const epoch = version.epoch_s
   layApplication({ source, nodeModules, target: tree, epoch })
+  const libsql = path.join(tree, 'node_modules/@libsql')
+  for (const program of programs) layOver(program, path.join(libsql, path.basename(program)), { epoch })
   const deploy = path.join(tree, 'deploy')
   for (const part of INSTALLED) layOver(path.join(HERE, part), path.join(deploy, 'release', part), { epoch })
   layOver(path.join(HERE, '..'), deploy, { epoch, keep: (relative) => relative === 'package.json' })

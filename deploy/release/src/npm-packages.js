@@ -39,6 +39,7 @@ export async function provideNodeModules ({ source, directory, target, check = (
     rmSync(path.join(modules, '@stevec'), { recursive: true, force: true })
     rmSync(path.join(modules, '.package-lock.json'), { force: true })
     removeUnused(modules)
+    removeMusl(modules)
     check(modules)
     renameSync(unfinished, provided)
   }
@@ -53,6 +54,15 @@ function removeUnused (folder) {
       removeUnused(file)
       if (readdirSync(file).length === 0) rmSync(file, { recursive: true })
     } else if (UNUSED.test(entry.name)) rmSync(file)
+  }
+}
+
+/** npm cannot tell them from those for glibc, which every machine of ours has. @param {string} modules */
+function removeMusl (modules) {
+  const folder = path.join(modules, '@libsql')
+  if (!existsSync(folder)) return
+  for (const name of readdirSync(folder)) {
+    if (name.includes('-musl')) rmSync(path.join(folder, name), { recursive: true })
   }
 }
 

@@ -163,6 +163,7 @@ function withTables (file, sqlite) {
 
   return {
     file,
+    all: sqlite.all,
     state: () => stateIn(sqlite),
     setState,
 

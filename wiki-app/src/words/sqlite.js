@@ -32,7 +32,11 @@ export async function openSqlite (file, { busyMaxMs = BUSY_MAX_MS } = {}) {
     },
     exec: (sql) => database.exec(sql),
     interrupt: () => database.interrupt(),
-    close: () => { database.close() }
+    close () {
+      // They keep the file open until they are collected.
+      statements.clear()
+      database.close()
+    }
   }
 }
 

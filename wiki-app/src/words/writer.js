@@ -23,6 +23,9 @@ const SETTLE_MS = 200
 /** A position that nothing moves falls out of the oplog. */
 const POSITION_MAX_AGE_MS = 600_000
 
+/** A command has built another index, or somebody has found this one corrupt. */
+class Replaced extends Error {}
+
 /**
  * Keeps the index as the database is, in one process of those that share its folder.
  * @param {object} options
@@ -64,6 +67,7 @@ export function createWriter ({ connection, collection, folder, log }) {
       await doubtPosition(index, await clusterTimeOf(db))
       await run(index, db.collection(collection))
     } catch (error) {
+      if (error instanceof Replaced) return
       if (isCorrupt(error)) discard(folder.path)
       if (!isPositionLost(error)) {
         await index.setState({ failing_since_ms: Date.now() }).catch(() => {})
@@ -151,9 +155,9 @@ export function createWriter ({ connection, collection, folder, log }) {
     return { settleMs: isLate ? SETTLE_MS : null }
   }
 
-  /** A command has put another one in its place, or somebody has found it corrupt. @param {Index} index */
+  /** @param {Index} index */
   function refuseOther (index) {
-    if (currentFile(folder.path) !== index.file) throw new Error('there is another index of words now')
+    if (currentFile(folder.path) !== index.file) throw new Replaced()
   }
 
   /** @param {Index} index */
