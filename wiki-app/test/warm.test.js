@@ -13,8 +13,10 @@ const wiki = useWiki()
 const PATIENCE_MS = 120_000
 /** Node 22 and later take 10 to 12 MB more for their program (RssFile in /proc/PID/status), and larger heaps. */
 const NODE_MORE_MB = Number.parseInt(process.versions.node) > 20 ? 30 : 0
-const MEMORY_ALONE_MAX_MB = 120 + NODE_MORE_MB
-const MEMORY_MAX_MB = 180 + NODE_MORE_MB
+/** Of its program, of two connections and of their caches: 10 MB were measured. */
+const SQLITE_MB = 15
+const MEMORY_ALONE_MAX_MB = 120 + SQLITE_MB + NODE_MORE_MB
+const MEMORY_MAX_MB = 180 + SQLITE_MB + NODE_MORE_MB
 const PAGES = Array.from({ length: 50 }, (_, index) => index)
 const CONTENT = 'A page of the length that is usual, with a [[Link]] here and *there*.\n\n'.repeat(140)
 const skip = process.platform === 'linux' ? false : 'needs /proc'
