@@ -9,9 +9,11 @@ import { createTestbed } from './testbed.js'
 const PAGES = 500
 const WORDS = 'the wiki keeps what people write and shows it to all who ask for it'.split(' ')
 const TEXT_WORDS = 200
-/** A trial ends at a random moment after its first acknowledged saves. */
-const [FIRST_ACKNOWLEDGED, MOMENT_MIN_MS, MOMENT_MAX_MS] = [50, 500, 2_500]
+/** A trial ends at a random moment after its first acknowledged saves, when the wiki knows its pace. */
+const [FIRST_ACKNOWLEDGED, MOMENT_MIN_MS, MOMENT_MAX_MS] = [50, 4_000, 8_000]
 const WAIT_MAX_MS = 120_000
+/** A commit that was sent before the kill may still be made. */
+const SETTLE_MS = 1_000
 /** While a part is away. */
 const PAUSE_MS = 20
 
@@ -21,7 +23,7 @@ export const ENDINGS = /** @type {const} */ (['SIGTERM', 'SIGKILL'])
 /**
  * @typedef {object} Trial
  * @property {number} acknowledged  saves that the wiki answered with 2xx
- * @property {number} lost  of these, neither stored nor shown as failed after the wiki is started again
+ * @property {number} lost  of these, neither stored nor shown as failed
  * @property {number} doubled  of these, stored twice
  * @property {number} refused  503
  */
@@ -60,6 +62,7 @@ export async function measureLoss ({
       } finally {
         await load.stop()
       }
+      await delay(SETTLE_MS)
       const trial = { ...await judge(testbed.uri, load.acknowledged), refused: load.refused() }
       trials.push(trial)
       onTrial(trial, number)

@@ -1,0 +1,21 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { DEFERRED_STRATEGIES } from '../../src/deferred/strategy.js'
+import { measureLoss } from '../../torture/loss.js'
+
+for (const strategy of DEFERRED_STRATEGIES) {
+  test(`${strategy} loses and doubles nothing when a wiki of two processes is told to stop under load`, async (t) => {
+    const { trials } = await measureLoss({ strategy, ending: 'SIGTERM', trials: 4, seed: 23, workers: 2 })
+    t.diagnostic(trials.map(({ acknowledged }) => acknowledged).join(', ') + ' saves were acknowledged')
+    assert.equal(trials.length, 4)
+    for (const { lost, doubled } of trials) assert.deepEqual({ lost, doubled }, { lost: 0, doubled: 0 })
+  })
+}
+
+test('what is killed loses what was acknowledged and not stored, and safe strategies lose nothing', async () => {
+  const ending = /** @type {const} */ ('SIGKILL')
+  const bulk = await measureLoss({ strategy: 'unsafe-bulk', ending, trials: 3, seed: 23 })
+  assert.ok(bulk.trials.some(({ lost }) => lost > 0), 'the measurement sees a loss')
+  const safe = await measureLoss({ strategy: 'group-commit', ending, trials: 3, seed: 23 })
+  assert.ok(safe.trials.every(({ lost, doubled }) => lost === 0 && doubled === 0))
+})
