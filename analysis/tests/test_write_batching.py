@@ -1,13 +1,16 @@
 """Write batching: the study's rows beside ours, losses by signal, and which time of gathering pays."""
 
 import json
+from contextlib import closing
 
 import pytest
 from run_folder_fixture import build_run_folder, edit_json
 
+from stevec_report.analysis import analyse
 from stevec_report.blocks import bare
 from stevec_report.experiments import write_batching
 from stevec_report.record_counts import read_record_counts
+from stevec_report.run_folder import read_run
 
 KILL = {"signal": "SIGKILL", "after_requests": 50, "spread": 10}
 CASES = {
@@ -44,6 +47,12 @@ def folder(tmp_path_factory):
     return run
 
 
+@pytest.fixture(scope="module")
+def analysis(folder):
+    with closing(analyse(read_run(folder))) as opened:
+        yield opened
+
+
 def add_records(value):
     case, repetition = value["cell"]["case"], value["repetition"]
     killed = case == "kill-bulk"
@@ -69,8 +78,7 @@ def table(analysis, name):
     return next(block for block in write_batching.blocks(analysis) if getattr(block, "name", "") == name)
 
 
-def test_every_row_of_the_study_has_ours_below_it_where_it_was_measured(folder, analyse_run):
-    analysis = analyse_run(folder)
+def test_every_row_of_the_study_has_ours_below_it_where_it_was_measured(analysis):
     assert len(analysis.valid) == len(CASES) * REPETITIONS, [o.reasons for o in analysis.outcomes if o.reasons]
     found = table(analysis, "study-rows").rows
     study = [row for row in found if row["of"] == "study"]
@@ -83,6 +91,7 @@ def test_every_row_of_the_study_has_ours_below_it_where_it_was_measured(folder, 
     assert (own["of"], own["requests"], own["extra_s"]) == ("here", 100, 1.25)
     assert (own["ops_per_s"].centre, own["mongod_cpu_percent"].centre) == (pytest.approx(50), pytest.approx(25))
     assert own["min_ms"] <= own["mean_ms"].centre <= own["max_ms"]
+    assert own["cpu_ms"].centre == pytest.approx(1000 * 1.5 / 100, rel=0.03)
     raw = next(row for row in found if (row["framework"], row["of"]) == ("raw", "here"))
     assert (raw["http_s"], raw["http_per_s"]) == (None, None)
     assert raw["extra_s"] > 0
@@ -92,8 +101,8 @@ def test_every_row_of_the_study_has_ours_below_it_where_it_was_measured(folder, 
     ]
 
 
-def test_losses_are_listed_trial_by_trial_with_an_interval(folder, analyse_run):
-    (row,) = table(analyse_run(folder), "losses").rows
+def test_losses_are_listed_trial_by_trial_with_an_interval(analysis):
+    (row,) = table(analysis, "losses").rows
     assert (row["signal"], row["strategy"], row["stops"]) == ("SIGKILL", "bulk", REPETITIONS)
     assert (row["acknowledged"], row["lost"], row["each"]) == (400, 75, "40, 10, 25, 0")
     assert row["lost_mean"].centre == pytest.approx(18.75)
@@ -101,8 +110,7 @@ def test_losses_are_listed_trial_by_trial_with_an_interval(folder, analyse_run):
     assert row["lost_share"].centre == pytest.approx(18.75)
 
 
-def test_a_time_of_gathering_pays_only_where_a_record_takes_less_beyond_noise(folder, analyse_run):
-    analysis = analyse_run(folder)
+def test_a_time_of_gathering_pays_only_where_a_record_takes_less_beyond_noise(analysis):
     rows = {row["gather_ms"]: row for row in table(analysis, "gathering").rows}
     assert bare(rows[5]["verdict"]) == "pays"
     assert rows[5]["ratio"].centre == pytest.approx(1.0 / 2.5, rel=0.05)
