@@ -53,7 +53,8 @@ export async function startS3 (options = {}) {
   const logFile = path.join(home, 's3.log')
   // Not among the arguments, which `ps` shows.
   const env = { ...options.env ?? process.env, ROOT_ACCESS_KEY: keyId, ROOT_SECRET_KEY: secret }
-  const args = ['--port', `127.0.0.1:${port}`, '--region', REGION, '--keep-alive', '--quiet', 'posix', '--nometa', objects]
+  const listen = ['--port', `127.0.0.1:${port}`, '--region', REGION, '--keep-alive', '--quiet']
+  const args = [...listen, 'posix', '--nometa', objects]
   /** @type {ProcessIdentity} */
   let running
 

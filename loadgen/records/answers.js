@@ -70,7 +70,8 @@ export function createAnswers ({ strategy, backlog, outcomes }) {
     status (id) {
       const outcome = outcomes.of(id)
       if (outcome === null) {
-        return { status: 404, body: { error: 'unknown: of another process? What that had not stored when it died is lost' } }
+        const error = 'unknown: of another process? What that had not stored when it died is lost'
+        return { status: 404, body: { error } }
       }
       return { status: outcome.state === 'forgotten' ? 410 : 200, body: outcome }
     },

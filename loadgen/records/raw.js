@@ -56,9 +56,9 @@ async function warmUp () {
 }
 
 await warmUp()
-const told = once(process, 'SIGUSR2')
+const begun = once(process, 'SIGUSR2')
 process.stdout.write('ready\n')
-await told
+await begun
 const [beganAtMs, beganMs] = [Date.now(), performance.now()]
 for (let index = 0; index < config.count; index++) await insert(index)
 strategy.flush()

@@ -19,7 +19,9 @@ export function storedForm (body) {
   const { key, number, text } = /** @type {Record<string, unknown>} */ (body)
   if (typeof key !== 'string' || !KEY.test(key)) return 'key must be 1 to 80 of a-z, 0-9 and -'
   if (typeof number !== 'number' || !Number.isSafeInteger(number)) return 'number must be a whole number'
-  if (typeof text !== 'string' || text.length > TEXT_MAX_CHARS) return `text must have at most ${TEXT_MAX_CHARS} characters`
+  if (typeof text !== 'string' || text.length > TEXT_MAX_CHARS) {
+    return `text must have at most ${TEXT_MAX_CHARS} characters`
+  }
   return { _id: key, number, text }
 }
 

@@ -87,6 +87,11 @@ function recordMessages ({ plan: { seed }, mark, write_strategy: strategy, page_
 
     /** @param {number} index @param {number} _ @returns {Request} */
     editOf: (index, _) =>
-      ({ method: 'POST', path, body: JSON.stringify(recordOf({ seed, mark, index, sizeChars })), type: 'application/json' })
+      ({
+        method: 'POST',
+        path,
+        body: JSON.stringify(recordOf({ seed, mark, index, sizeChars })),
+        type: 'application/json'
+      })
   }
 }

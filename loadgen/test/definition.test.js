@@ -321,7 +321,10 @@ describe('an experiment', () => {
         [{ settings: { gather_ms: 5 } }, /gather_max and gather_ms are for group-commit, group, bulk, not for/],
         [{ settings: RECORDS }, /a GET inserts nothing: write_strategy must be none/],
         [{ settings: { ...RECORDS, edit_ratio: 0.5 } }, /a trial of records reads or writes: edit_ratio is 0 or 1/],
-        [{ settings: { ...RECORDS, edit_ratio: 1, edges: 2 } }, /records go past doors, caches and pages: edges must be 1/],
+        [
+          { settings: { ...RECORDS, edit_ratio: 1, edges: 2 } },
+          /records go past doors, caches and pages: edges must be 1/
+        ],
         [{ settings: { ...RECORDS, edit_ratio: 1, page_size_chars: 10_001 } }, /of a record is one number up to 10000/],
         [
           { settings: { ...RECORDS, edit_ratio: 1, record_stop: { signal: 'SIGKILL', after_requests: 5 } } },

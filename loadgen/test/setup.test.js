@@ -56,7 +56,8 @@ test('image tools are used if all are installed; root gets them from apt-get, ot
 test('an unknown value of `setup --with` is refused with the valid ones', () => {
   const { status, stderr } = spawnSync(path.join(ROOT, 'stevec'), ['setup', '--with', 'netscape'], { encoding: 'utf8' })
   assert.equal(status, 2)
-  assert.match(stderr, /--with must be one of chromium, faketime, redis, containers, helm, s3, wrk, image, not "netscape"/)
+  const all = 'chromium, faketime, redis, containers, helm, s3, wrk, image'
+  assert.ok(stderr.includes(`--with must be one of ${all}, not "netscape"`), stderr)
 })
 
 test('set-up runs without npm packages, and says that npm is missing', (t) => {

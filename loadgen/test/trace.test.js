@@ -39,7 +39,8 @@ test('one save is recorded from the client to the database; wrong requests say w
   assert.equal(exitCode, 0, stderr)
   assert.match(stdout, /^status 201/)
   const page = readFileSync(output, 'utf8')
-  for (const text of ['nginx edge', 'nginx origin', 'POST &#47;wiki', 'commitTransaction', 'render', 'insert revisions']) {
+  const texts = ['nginx edge', 'nginx origin', 'POST &#47;wiki', 'commitTransaction', 'render', 'insert revisions']
+  for (const text of texts) {
     assert.ok(page.includes(text.replace('&#47;', '/')), `${text} in ${page}`)
   }
   assert.ok(!page.includes('a-text'))

@@ -9,7 +9,7 @@ const HOSTS = /** @type {const} */ ({ origin: 'source.localhost', edge: 'wiki.lo
 const ROLES = /** @type {(keyof typeof HOSTS)[]} */ (Object.keys(HOSTS))
 
 for (const role of ROLES) {
-  test(`the role ${role} passes traceparent on, logs the trace's id, and one trace's page is another's HIT`, async (t) => {
+  test(`${role} passes traceparent on, logs the trace's id, and one trace's page is another's HIT`, async (t) => {
     const nginx = await startRole(role, (_incoming, response) => {
       response.setHeader('Cache-Control', 'public, max-age=60').end('a page')
     })

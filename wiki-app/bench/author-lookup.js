@@ -11,6 +11,7 @@ import { meanOf, pairedRatio, ROUNDS_MAX } from './ratio.js'
 import { createServers } from './servers.js'
 import { createText } from './text.js'
 
+const HEADINGS = ['p50 ms', 'wiki, ms of cpu', 'mongod, ms of cpu', 'queries']
 const HELP = `Usage: node wiki-app/bench/author-lookup.js [--rounds N]
 
 Measures a save of 5 kB by one signed-in author, one after the other, in three ways: with a token
@@ -87,7 +88,7 @@ function table (turns) {
   const { ratio, low, high } = pairedRatio(turns[SESSION].map(({ p50_ms: ms }) => ms),
     turns[LOOKUP].map(({ p50_ms: ms }) => ms))
   return [
-    `${''.padEnd(20)}${['p50 ms', 'wiki, ms of cpu', 'mongod, ms of cpu', 'queries'].map((each) => each.padStart(23)).join('')}`,
+    ''.padEnd(20) + HEADINGS.map((each) => each.padStart(23)).join(''),
     ...rows,
     '',
     `p50, ${SESSION} ÷ ${LOOKUP}: ${ratio.toFixed(3)} (${low.toFixed(3)} … ${high.toFixed(3)})`

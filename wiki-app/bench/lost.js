@@ -8,8 +8,9 @@ import { meanInterval } from './mean-interval.js'
 const STRATEGIES = [...WRITE_STRATEGIES, ...DEFERRED_STRATEGIES]
 const HELP = `Usage: node wiki-app/bench/lost.js [options]
 
-Ends a wiki at random moments while 16 writers save pages of 200 words, and counts which acknowledged saves are neither stored nor
-shown as failed. The unit is the trial: one start, one end. A trial takes some seconds. The last line of the output is JSON.
+Ends a wiki at random moments while 16 writers save pages of 200 words, and counts which acknowledged saves are neither
+stored nor shown as failed. The unit is the trial: one start, one end. A trial takes some seconds. The last line of the
+output is JSON.
 
   --strategy S  one of ${STRATEGIES.join(', ')} (default: all in turn)
   --ending E    ${ENDINGS.join(' or ')} (default SIGKILL)

@@ -124,7 +124,8 @@ async function upload (url, bytes) {
   const paths = []
   for (let shade = 1; shade <= PICTURES_OF_A_SIZE; shade++) {
     const body = new Uint8Array(largePng(bytes, shade))
-    const answer = await fetch(`${url}/api/v1/files`, { method: 'POST', headers: { 'content-type': 'image/png' }, body })
+    const headers = { 'content-type': 'image/png' }
+    const answer = await fetch(`${url}/api/v1/files`, { method: 'POST', headers, body })
     if (answer.status !== 201) throw new Error(`an upload was answered ${answer.status}`)
     const { url: uploaded } = /** @type {{url: string}} */ (await answer.json())
     paths.push(uploaded)
@@ -149,7 +150,8 @@ function table (rows) {
   }))
   const memory = Object.keys(PLACES).map((place) => {
     const own = rows.filter((row) => row.place === place)
-    return place.padEnd(11) + PARTS.map((part) => median(own.map((row) => row[`${part}_mb`])).toFixed(0).padStart(8)).join('')
+    const usedBy = (/** @type {(typeof PARTS)[number]} */ part) => median(own.map((row) => row[`${part}_mb`]))
+    return place.padEnd(11) + PARTS.map((part) => usedBy(part).toFixed(0).padStart(8)).join('')
   })
   return [
     '                           p50 ms                p99 ms       processor time of a view, µs     of all, against',

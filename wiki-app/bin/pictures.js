@@ -125,7 +125,8 @@ try {
   const { message, name, cause } = /** @type {Error} */ (error)
   const usage = error instanceof UsageError || error instanceof ConfigError
   const why = cause instanceof Error ? ` (${cause.message})` : ''
-  process.stderr.write(`pictures: ${name === 'AbortError' ? 'interrupted; the same command continues' : message}${why}\n` +
+  const said = name === 'AbortError' ? 'interrupted; the same command continues' : message
+  process.stderr.write(`pictures: ${said}${why}\n` +
     (error instanceof UsageError ? '(see --help)\n' : ''))
   process.exitCode = usage ? 2 : name === 'AbortError' ? 130 : 3
 }

@@ -77,7 +77,8 @@ const OF_S3 = /** @type {const} */ (
 function checkPictures (config) {
   const { PICTURE_STORE: store, PICTURE_FOLDER: folder } = config
   if (store === 'disk' && folder === undefined) {
-    throw new ConfigError(`PICTURE_STORE=disk is not allowed without PICTURE_FOLDER: ${SETTINGS.PICTURE_FOLDER.allowed}`)
+    const { allowed } = SETTINGS.PICTURE_FOLDER
+    throw new ConfigError(`PICTURE_STORE=disk is not allowed without PICTURE_FOLDER: ${allowed}`)
   }
   if (config.PICTURE_SENDER === 'nginx' && folder === undefined) {
     throw new ConfigError('PICTURE_SENDER=nginx is not allowed without PICTURE_FOLDER, from which nginx sends pictures')

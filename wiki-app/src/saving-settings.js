@@ -24,7 +24,7 @@ export const SAVING_SETTINGS = {
   UNSAFE_RECORDS_MAX: integer(1, 100_000, {
     default: 2_000,
     allowed: 'a whole number of saves from 1 to 100000',
-    does: 'for the `unsafe-…` strategies: the most saves that wait to be stored, in each process or in Redis'
+    does: 'for the `unsafe-…` strategies: the most saves that wait to be stored, in each process'
   }),
   UNSAFE_MIB_MAX: integer(1, 1_024, {
     default: 32,

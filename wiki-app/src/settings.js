@@ -132,7 +132,7 @@ export const SETTINGS = {
   })),
   PICTURE_SENDER: choice(['wiki', 'nginx'], {
     default: 'wiki',
-    does: 'who sends the files of `disk`: the wiki, or the nginx in front of it, which needs the same folder'
+    does: 'sends the files of `disk`: the wiki, or the nginx in front of it, which needs the same folder'
   }),
   PICTURE_S3_ENDPOINT: optional(text(isOrigin, {
     allowed: 'the address of the store without a path: https://s3.example',

@@ -64,7 +64,12 @@ for (const strategy of IN_MEMORY) {
     const release = await hold(t, db)
     const first = await accepted(app, 'News', 'Snow.')
     assert.deepEqual(first, {
-      id: first.id, url: `/api/v1/saves/${first.id}?page=News`, name: 'News', status: 'pending', revision: null, problem: null
+      id: first.id,
+      url: `/api/v1/saves/${first.id}?page=News`,
+      name: 'News',
+      status: 'pending',
+      revision: null,
+      problem: null
     })
     const second = await app.inject({ method: 'PUT', url: '/api/v1/pages/News', payload: { content: 'More snow.' } })
     assert.equal(second.statusCode, 202)
@@ -139,7 +144,7 @@ for (const strategy of IN_MEMORY) {
     assert.deepEqual(stored.map(({ content }) => content), texts)
   })
 
-  test(`${strategy} loses nothing when it is told to stop with a full buffer`, async (t) => {
+  test(`${strategy} loses nothing when a signal stops it with a full buffer`, async (t) => {
     const { trials: [{ acknowledged, lost, doubled }] } = await measureLoss({
       strategy, ending: 'SIGTERM', trials: 1, seed: 5
     })
@@ -151,7 +156,8 @@ for (const strategy of IN_MEMORY) {
 test('what is refused is refused at once, and people and all other changes get what is stored', async (t) => {
   const { app } = await build(t, { WRITE_STRATEGY: 'unsafe-bulk', PAGE_MAX_BYTES: '1000' })
   assert.equal((await save(app, 'long', 'x'.repeat(1001))).statusCode, 413)
-  const badTag = await app.inject({ method: 'PUT', url: '/api/v1/pages/a', payload: { content: 'a', tags: ['\u200b'] } })
+  const payload = { content: 'a', tags: ['\u200b'] }
+  const badTag = await app.inject({ method: 'PUT', url: '/api/v1/pages/a', payload })
   assert.equal(badTag.statusCode, 400)
   const form = await submit(app, 'form', { content: 'by a person' })
   assert.equal(form.statusCode, 303)

@@ -332,7 +332,8 @@ test('where saves are answered before they are stored, the document says so', as
   const { put } = document.paths['/pages/{name}']
   const { get: status } = document.paths['/saves/{id}']
   assert.deepEqual(Object.keys(put.responses).filter((code) => Number(code) < 300), ['202'])
-  const schemas = JSON.parse(JSON.stringify(document.components.schemas).replaceAll('#/components/schemas/', '#/$defs/'))
+  const text = JSON.stringify(document.components.schemas)
+  const schemas = JSON.parse(text.replaceAll('#/components/schemas/', '#/$defs/'))
   const isSave = ajv.compile({ ...schemas.Save, $defs: schemas })
   for (const { content } of [put.responses[202], status.responses[200]]) {
     assert.deepEqual(content['application/json'].schema, { $ref: '#/components/schemas/Save' })

@@ -89,7 +89,7 @@ export function placeStories ({ name, settings: newPlace, names }) {
     return { settings, app: await wiki.build(t, settings) }
   }
 
-  test(`${name}: a picture's bytes are there and not in the database, from its upload until its deletion`, async (t) => {
+  test(`${name}: a picture's bytes are there, not in the database, from upload until deletion`, async (t) => {
     const { settings, app } = await build(t)
     const bytes = largePng(2_500_000)
     const url = await uploaded(app, bytes)
@@ -132,7 +132,7 @@ export function placeStories ({ name, settings: newPlace, names }) {
     assert.ok(await waitUntil(() => names(settings).length === 1, WAIT_MAX_MS), names(settings).join())
   })
 
-  test(`${name}: an export has all pictures, a backup restores them into the database, and moved back they are the same`,
+  test(`${name}: an export has all pictures, a backup restores them, and moved back they are the same`,
     async (t) => {
       const { settings, app } = await build(t)
       const pictures = [png(3), largePng(1_100_000), png(5, 5)]
@@ -200,7 +200,8 @@ export function placeStories ({ name, settings: newPlace, names }) {
     await uploaded(app, png())
     await assert.rejects(wiki.build(t, { ...settings, MONGODB_URI: wiki.freshUri() }), /belongs to another wiki/)
     await assert.rejects(wiki.build(t, { ...settings, ...await newPlace(t) }), /is missing\. Is it mounted/)
-    await assert.rejects(wiki.build(t, { MONGODB_URI: settings.MONGODB_URI }), /some pictures of this wiki are in the place/)
+    const elsewhere = wiki.build(t, { MONGODB_URI: settings.MONGODB_URI })
+    await assert.rejects(elsewhere, /some pictures of this wiki are in the place/)
     const second = await wiki.build(t, { ...settings, PICTURE_STORE: 'database' })
     const url = await uploaded(second, png(2))
     await assertShown(app, url, png(2))

@@ -38,7 +38,8 @@ async function startNginx (t, { wikiPort, folder }) {
     rmSync(directory, { recursive: true })
   })
   const url = `http://127.0.0.1:${port}`
-  assert.ok(await waitUntil(() => request(`${url}/readyz`).then(({ status }) => status === 200, () => false), WAIT_MAX_MS))
+  const isReady = () => request(`${url}/readyz`).then(({ status }) => status === 200, () => false)
+  assert.ok(await waitUntil(isReady, WAIT_MAX_MS))
   return { url, errors: () => readFileSync(path.join(directory, 'error.log'), 'utf8') }
 }
 
@@ -85,7 +86,7 @@ test('nginx sends the files of the folder with the wiki\'s headers, ranges and c
   const own = await fetched(`http://127.0.0.1:${port}${url}`)
   const got = await fetched(`${door}${url}`)
   assert.deepEqual([own.status, got.status], [200, 200])
-  assert.ok(own.body.equals(bytes), 'the wiki itself answers who comes without nginx')
+  assert.ok(own.body.equals(bytes), 'the wiki itself answers a request that comes without nginx')
   assert.ok(got.body.equals(bytes))
   for (const name of KEPT) assert.equal(got.headers.get(name), own.headers.get(name), name)
   assert.equal(got.headers.get('accept-ranges'), 'bytes', 'which the wiki does not offer: nginx has sent it')

@@ -94,7 +94,8 @@ test('a title search that takes too long shows only titles that begin with the q
   await save(app, 'Page 999 itself', 'x')
   const connection = await mongoose.createConnection(uri).asPromise()
   try {
-    const finding = createSearch(defineModels(connection), { words: createWords({ connection, collection: 'pages', log }) })
+    const words = createWords({ connection, collection: 'pages', log })
+    const finding = createSearch(defineModels(connection), { words })
     const titles = async (/** @type {number | undefined} */ scanMaxMs) => {
       const { items, more, complete } = await finding.byTitle({ q: 'page 999', limit: 50, scanMaxMs })
       return [items.length, more, complete]

@@ -38,7 +38,10 @@ async function command (uri, directory, ...args) {
   const run = promisify(execFile)(process.execPath, [COMMAND, ...args], {
     env: { PATH: process.env.PATH, MONGODB_URI: uri, SEARCH_DIRECTORY: directory }
   })
-  return run.then(({ stdout }) => ({ code: 0, stdout, stderr: '' }), ({ code, stdout, stderr }) => ({ code, stdout, stderr }))
+  return run.then(
+    ({ stdout }) => ({ code: 0, stdout, stderr: '' }),
+    ({ code, stdout, stderr }) => ({ code, stdout, stderr })
+  )
 }
 
 /**
@@ -173,7 +176,8 @@ test('without the changes in between, all pages are compared, and only those tha
   const second = await wiki.build(t, { ...settings, METRICS_PORT: String(port) }, {}, { logTo })
   await untilFound(second, 'other', 1)
   await untilFound(second, 'text', 4)
-  assert.ok(lines.some(({ msg }) => /can no longer be read, so all pages are compared/.test(msg)), JSON.stringify(lines))
+  const isSaid = lines.some(({ msg }) => /can no longer be read, so all pages are compared/.test(msg))
+  assert.ok(isSaid, JSON.stringify(lines))
   const text = await waitUntil(async () => {
     const { text } = await readMetrics(port)
     return /^wiki_search_indexed_total [1-9]/m.test(text) && /^wiki_search_behind_seconds 0$/m.test(text) && text

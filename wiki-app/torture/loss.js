@@ -7,7 +7,7 @@ import { createTestbed } from './testbed.js'
 
 /** As many pages as a small wiki has. */
 const PAGES = 500
-const WORDS = 'the wiki keeps what people write and shows it to all who ask for it'.split(' ')
+const WORDS = 'the wiki keeps the texts of its authors and shows them to each reader'.split(' ')
 const TEXT_WORDS = 200
 /** A trial ends at a random moment after its first acknowledged saves, when the wiki knows its pace. */
 const [FIRST_ACKNOWLEDGED, MOMENT_MIN_MS, MOMENT_MAX_MS] = [50, 4_000, 8_000]
@@ -124,7 +124,8 @@ async function judge (uri, acknowledged) {
     /** @type {Map<string, number>} */
     const stored = new Map()
     const keysOf = (/** @type {any} */ { page, revision, save_id: id }) => [`${page} ${revision}`, ...id ? [id] : []]
-    for await (const each of db.collection('revisions').find({}, { projection: { page: 1, revision: 1, save_id: 1 } })) {
+    const fields = { page: 1, revision: 1, save_id: 1 }
+    for await (const each of db.collection('revisions').find({}, { projection: fields })) {
       for (const key of keysOf(each)) stored.set(key, (stored.get(key) ?? 0) + 1)
     }
     const failed = new Set(await db.collection('failed_saves').distinct('_id').then((ids) => ids.map(String)))

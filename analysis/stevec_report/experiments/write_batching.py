@@ -1,4 +1,4 @@
-"""R1, write-batching: a related study's fifteen rows beside ours, what is lost, who waits, which batches pay."""
+"""R1, write-batching: a study's fifteen rows beside ours, what is lost, how long writers wait, which batches pay."""
 
 from collections.abc import Mapping, Sequence
 
@@ -295,8 +295,8 @@ def _gathering(ways: Ways, depending: Dependence) -> list[Block]:
         Table(
             "gathering",
             "Which time of gathering pays.",
-            "Processor time of service and mongod for a stored record, ÷ that of sync with as many writers in the same "
-            "repetition; geometric means with their 95 % interval, p of a t test after Holm's correction over all "
+            "Processor time of service and mongod for a stored record, ÷ that of sync with as many writers in the "
+            "same repetition; geometric means with their 95 % interval, p of a t test after Holm's correction over all "
             "rows. It pays where it takes less than sync beyond noise.",
             [
                 Column("strategy", "strategy", "text", left=True),

@@ -171,7 +171,11 @@ const REFUSED = /** @type {[string, object, RegExp][]} */ ([
   ['a setting that is no text', { wiki: { settings: { CACHE_TTL_S: 60 } } }, /CACHE_TTL_S.*got number, want string/],
   ['the address of the database beside the Secret', { wiki: { settings: { MONGODB_URI: 'mongodb://u:p@h/d' } } },
     /wiki\/settings.*MONGODB_URI|MONGODB_URI/],
-  ['the secret of an S3 store beside the Secret', { wiki: { settings: { PICTURE_S3_SECRET: 'x' } } }, /PICTURE_S3_SECRET/],
+  [
+    'the secret of an S3 store beside the Secret',
+    { wiki: { settings: { PICTURE_S3_SECRET: 'x' } } },
+    /PICTURE_S3_SECRET/
+  ],
   ['half a key of an S3 store', { secret: { name: 'stevec', pictureKeyIdKey: 'id' } }, /pictureSecretKey/],
   ['purges, whose token no Secret gives', { wiki: { settings: { PURGE_ZONE: 'zone' } } }, /PURGE_ZONE/],
   ['another profile', { edge: { enabled: true, profile: 'fastly' } }, /edge\/profile.*cloudflare/],

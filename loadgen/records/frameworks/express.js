@@ -35,5 +35,6 @@ const send = (response, { status, headers = {}, body }) => { response.status(sta
  */
 function refuse (error, _, response, __) {
   const status = error.status >= 400 && error.status < 500 ? error.status : 500
-  send(response, { status, body: { error: status === 500 ? 'internal error' : 'the body is no JSON of at most 16 KiB' } })
+  const said = status === 500 ? 'internal error' : 'the body is no JSON of at most 16 KiB'
+  send(response, { status, body: { error: said } })
 }

@@ -43,7 +43,9 @@ Examples:
     refuseMore(positionals, 1)
     const asked = askedOf(positionals[0], values)
     const door = doorOf(values.door ?? 'source')
-    if (values.run !== undefined && values.output !== undefined) throw new UsageError('give --output or --run, not both')
+    if (values.run !== undefined && values.output !== undefined) {
+      throw new UsageError('give --output or --run, not both')
+    }
     const output = values.run === undefined ? values.output ?? 'trace.html' : path.join(values.run, 'trace.html')
     refuseUnwritable(output, values.run === undefined ? '--output' : '--run')
     const config = configWith(values)

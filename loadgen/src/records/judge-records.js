@@ -24,7 +24,9 @@ export function problemsOfRecords ({ record_stop: stop }, { statuses }, records)
     problems.push(`${countOf(lost, 'record')} ${lost === 1 ? 'was' : 'were'} acknowledged and not stored, of which ` +
       `${failed ?? 'an unknown number'} failed at the database`)
   }
-  if (stop === null && records.is_stored === false) problems.push('records still waited for the database after two minutes')
+  if (stop === null && records.is_stored === false) {
+    problems.push('records still waited for the database after two minutes')
+  }
   if (stop?.signal === 'SIGTERM' && stopped?.exit_code !== 0) {
     problems.push(`the service ended with ${stopped?.exit_code ?? 'a signal'} after SIGTERM, not with 0`)
   }

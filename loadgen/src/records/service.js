@@ -62,8 +62,8 @@ export async function startProgram ({ program, settings, mongodbUri, collection,
      * @throws {Error} when it ends first, or the time is up
      */
     async says (line, withinMs = STARTED_WITHIN_MS) {
-      const found = await waitUntil(() => line.exec(readFileSync(logFile, 'utf8')) ?? (isAlive(started) ? null : 'ended'),
-        withinMs, 5)
+      const look = () => line.exec(readFileSync(logFile, 'utf8')) ?? (isAlive(started) ? null : 'ended')
+      const found = await waitUntil(look, withinMs, 5)
       // It may have printed the line and ended between the two looks.
       const match = typeof found === 'object' ? found : line.exec(readFileSync(logFile, 'utf8'))
       if (match) return match

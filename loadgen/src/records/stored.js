@@ -28,7 +28,9 @@ export async function openCollection (mongodbUri, name) {
      * @returns {Promise<Set<number>>} iterations whose record is stored
      */
     async stored (mark) {
-      if (!await waitUntil(isIdle, SETTLED_WITHIN_MS)) throw new Error('the database still inserts records of the trial')
+      if (!await waitUntil(isIdle, SETTLED_WITHIN_MS)) {
+        throw new Error('the database still inserts records of the trial')
+      }
       const found = new Set()
       const keys = { _id: { $gte: `${mark}-`, $lt: `${mark}.` } }
       for await (const { _id: key } of collection.find(keys, { projection: { _id: 1 } })) found.add(indexOfKey(key))
@@ -44,7 +46,7 @@ export async function openCollection (mongodbUri, name) {
 }
 
 /**
- * Compares what the clients were told with what the database has.
+ * Compares the responses that the clients got with the records that the database has.
  * @param {Iterable<number>} acknowledged  iterations that were answered with 201 or 202
  * @param {Set<number>} stored
  * @returns {{acknowledged: number, stored: number, lost: number, stored_unacknowledged: number}}

@@ -32,7 +32,8 @@ export async function recordRequest ({ receiver, directory, door, outer: outerRo
   })
   const endMs = Date.now()
   const client = spanOf({
-    traceId, spanId, parentId: null, service: 'client', name: `${asked.method} ${asked.path}`, kind: 'client', startMs, endMs
+    ...{ traceId, spanId, parentId: null, service: 'client' },
+    ...{ name: `${asked.method} ${asked.path}`, kind: 'client', startMs, endMs }
   }, { 'http.response.status_code': status })
   const hops = await nginxSpans(directory, traceId, spanId, outerRole)
   const reached = hops.length === 0 || hops.at(-1)?.service === 'nginx origin'
@@ -63,7 +64,10 @@ async function nginxSpans (directory, traceId, clientId, outerRole) {
     const span = spanOf({
       ...{ traceId, spanId: randomBytes(8).toString('hex'), parentId, service: `nginx ${line.role}` },
       ...{ name: `${line.method} ${line.uri}`, kind: 'server', startMs: endMs - 1000 * line.duration_s, endMs }
-    }, { 'http.response.status_code': line.status, ...line.cache_status && { 'stevec.cache_status': line.cache_status } })
+    }, {
+      'http.response.status_code': line.status,
+      ...line.cache_status && { 'stevec.cache_status': line.cache_status }
+    })
     parentId = span.span_id
     return span
   })

@@ -80,13 +80,15 @@ td.time { width: 45%; padding: 6px 8px }
 td.time div { height: 12px; min-width: 2px; background: var(--bar); border-radius: 2px }
 tr.gap td { color: GrayText } tr.gap td.time div { background: var(--gap) }
 tr.failed td.time div { background: var(--bad) }
-dl { margin: 4px 0; display: grid; grid-template-columns: max-content 1fr; gap: 0 12px; font-size: 13px } dd { margin: 0; overflow-wrap: anywhere }
+dl { margin: 4px 0; display: grid; grid-template-columns: max-content 1fr; gap: 0 12px; font-size: 13px }
+dd { margin: 0; overflow-wrap: anywhere }
 </style>
 <h1>Trace of ${escaped(title)}</h1>
 <p>${escaped(at.toISOString())}, ${whole.toFixed(1)} ms. Times of nginx are from its log, in whole milliseconds. A gray
 line is a time in which no step of the span above it runs: its own work, or a wait.</p>
 <table>
-<thead><tr><th scope="col">span</th><th scope="col">of</th><th scope="col" class="number">begins, ms</th><th scope="col" class="number">takes, ms</th><th scope="col">when</th></tr></thead>
+<thead><tr><th scope="col">span</th><th scope="col">of</th><th scope="col" class="number">begins, ms</th>
+<th scope="col" class="number">takes, ms</th><th scope="col">when</th></tr></thead>
 <tbody>
 ${lines}
 </tbody>

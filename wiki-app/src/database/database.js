@@ -85,7 +85,7 @@ async function refuseLoneServer (client) {
 /**
  * `options` are none of the driver's documented ones.
  * @typedef {(client: import('mongodb').MongoClient) => void} WatchClient
- * @typedef {{options: object, watch: WatchClient}} Commands  who watches commands
+ * @typedef {{options: object, watch: WatchClient}} Commands  `watch`: gets each client, to follow its commands
  */
 
 /**

@@ -1,4 +1,5 @@
-import { createInTurn, createLimit } from './in-turn.js'
+import { createLimit } from '../process/limit.js'
+import { createInTurn } from './in-turn.js'
 import { createMemory } from './memory.js'
 import { createPace } from './pace.js'
 import { sizeOf } from './save.js'
@@ -36,13 +37,13 @@ export function createBuffered ({ schedule, max, waitMs, limits, keep: { keep, g
   const memory = createMemory(limits, pace)
   let hurried = false
   const inTurn = createInTurn()
-  const limited = createLimit(PARALLEL)
+  const limit = createLimit(PARALLEL)
 
   const means = {
     max,
     waitMs,
     commitAlone: (/** @type {DeferredSave} */ save) =>
-      settle(save, () => limited(() => stored(save, hurried ? store.commitTogether : store.commit))),
+      settle(save, () => limit.run(() => stored(save, hurried ? store.commitTogether : store.commit))),
     commitTogether: (/** @type {DeferredSave} */ save) =>
       settle(save, () => stored(save, store.commitTogether))
   }

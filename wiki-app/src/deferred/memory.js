@@ -3,7 +3,7 @@ import { sizeOf } from './save.js'
 
 /** @import {DeferredSave} from './save.js' */
 
-/** So many seconds' work may wait: a wiki that is told to stop has three times as long to store it. */
+/** So many seconds' work may wait: a wiki that stops has three times as long to store it. */
 const WORK_MAX_S = 3
 
 /**

@@ -1,6 +1,7 @@
 import createError from '@fastify/error'
 import { LRUCache } from 'lru-cache'
 import { retryAfter } from '../http/retry-after.js'
+import { createLimit } from '../process/limit.js'
 import { createPool } from '../threads/pool.js'
 
 /** @import {History, RevisionItem} from './history.js' */
@@ -49,9 +50,7 @@ export function createOldRevisions ({ history, store, htmlMaxBytes, pool = creat
       return new Refusal()
     })
   })
-  let running = 0
-  /** @type {(() => void)[]} */
-  const waiting = []
+  const limit = createLimit(RUNNING_MAX)
 
   /**
    * @template {Buffer | Difference} T @param {string} key  of a result that cannot change
@@ -65,18 +64,10 @@ export function createOldRevisions ({ history, store, htmlMaxBytes, pool = creat
 
   /** @template T @param {() => Promise<T>} work */
   async function withSlot (work) {
-    if (waiting.length >= WAITING_MAX) {
+    if (limit.waiting() >= WAITING_MAX) {
       throw retryAfter(new Busy())
     }
-    if (running < RUNNING_MAX) running++
-    else await new Promise((resolve) => { waiting.push(() => resolve(undefined)) })
-    try {
-      return await work()
-    } finally {
-      const next = waiting.shift()
-      if (next === undefined) running--
-      else next()
-    }
+    return limit.run(work)
   }
 
   /** @param {string | Uint8Array} before @param {string | Uint8Array} after @returns {Promise<Difference>} */

@@ -85,7 +85,8 @@ function withNotes (exporter, warn) {
         if (failed && !failing) {
           // Its message may repeat what the collector has answered.
           const { code, name } = /** @type {Error & {code?: string | number}} */ (result.error ?? new Error('unknown'))
-          warn(`the collector of traces takes none, and they are lost (${code ?? name}); see OTEL_EXPORTER_OTLP_ENDPOINT`)
+          warn(`the collector of traces takes none, and they are lost (${code ?? name}); ` +
+            'see OTEL_EXPORTER_OTLP_ENDPOINT')
         }
         if (!failed && failing) warn('the collector of traces takes them again')
         failing = failed

@@ -104,7 +104,8 @@ async function settle (sqlite, suspects, { source, clusterTime }) {
       left = still
     }
     return [
-      left.map(({ name, live, rebuilt }) => `page “${name}”: revision ${live ?? 'none'} instead of ${rebuilt ?? 'none'}`),
+      left.map(({ name, live, rebuilt }) =>
+        `page “${name}”: revision ${live ?? 'none'} instead of ${rebuilt ?? 'none'}`),
       suspects.length - left.length
     ]
   } finally {

@@ -64,7 +64,7 @@ export async function followChanges (collection, { from, signal, onOpen, onBatch
   const read = () => {
     const next = /** @type {Promise<(ChangeStreamDocument & {wallTime?: Date}) | null>} */ (
       signal.aborted || stream.closed ? Promise.resolve(null) : Promise.race([stream.tryNext(), aborted]))
-    // It may fail while a batch is stored; then whoever waits for it next learns of it.
+    // It may fail while a batch is stored; the next wait for it gets the error.
     next.catch(() => {})
     return next
   }

@@ -47,7 +47,7 @@ export function createReaders (folder) {
       reader = await take()
       return await work(reader.sqlite)
     } catch (error) {
-      // Whoever writes makes another one.
+      // The writer makes another one.
       if (isCorrupt(error)) discard(folder)
       throw error
     } finally {

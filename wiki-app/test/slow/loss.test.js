@@ -4,7 +4,7 @@ import { DEFERRED_STRATEGIES } from '../../src/deferred/strategy.js'
 import { measureLoss } from '../../torture/loss.js'
 
 for (const strategy of DEFERRED_STRATEGIES) {
-  test(`${strategy} loses and doubles nothing when a wiki of two processes is told to stop under load`, async (t) => {
+  test(`${strategy} loses and doubles nothing when SIGTERM stops a wiki of two processes under load`, async (t) => {
     const { trials } = await measureLoss({ strategy, ending: 'SIGTERM', trials: 4, seed: 23, workers: 2 })
     t.diagnostic(trials.map(({ acknowledged }) => acknowledged).join(', ') + ' saves were acknowledged')
     assert.equal(trials.length, 4)

@@ -86,8 +86,8 @@ function placeOf (folder) {
       const refuse = (/** @type {string} */ reason) => {
         throw new ConfigError(`PICTURE_FOLDER=${JSON.stringify(folder)} ${reason}`)
       }
-      const found = await stat(folder).catch((error) => refuse(`cannot be used (${error.code}); make that folder, for ` +
-        'the user that the wiki runs as'))
+      const found = await stat(folder).catch((error) =>
+        refuse(`cannot be used (${error.code}); make that folder, for the user that the wiki runs as`))
       if (!found?.isDirectory()) refuse('is no folder')
       const needed = constants.R_OK | constants.X_OK | (mayWrite ? constants.W_OK : 0)
       await access(folder, needed).catch(() => refuse(`may not be ${mayWrite ? 'written' : 'read'} by the user that ` +

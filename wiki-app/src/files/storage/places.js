@@ -41,8 +41,8 @@ export async function claimPlaces (db, { all }, { mayWrite, onAway }) {
   )
   if (lost === null) return
   const { setting } = NAMES[/** @type {StorageName} */ (lost.metadata.place.store)]
-  throw new ConfigError(`some pictures of this wiki are in the place that ${setting} named; set it, or move them first ` +
-    'with wiki-app/bin/pictures.js')
+  throw new ConfigError(`some pictures of this wiki are in the place that ${setting} named; set it, or move them ` +
+    'first with wiki-app/bin/pictures.js')
 }
 
 /** @param {Collection<Place>} places @param {Storage} storage @param {boolean} mayWrite */
@@ -61,12 +61,12 @@ async function claim (places, storage, mayWrite) {
   }
   const { setting, mark: where } = NAMES[storage.name]
   if (record === null || (mark !== null && mark !== record.owner)) {
-    throw new ConfigError(`${setting} names a place that belongs to another wiki, or to another database of this one: ` +
-      `name an empty one. Only if no wiki uses it any more, remove ${where}; all pictures in it are deleted then`)
+    throw new ConfigError(`${setting} names a place that belongs to another wiki, or to another database of this ` +
+      `one: name an empty one. Only if no wiki uses it any more, remove ${where}; all pictures in it are deleted then`)
   }
   if (mark === null) {
-    throw new ConfigError(`${setting} does not name the place that has this wiki's pictures: ${where} is missing. Is it ` +
-      'mounted, and is it the same place for all wikis of this database?')
+    throw new ConfigError(`${setting} does not name the place that has this wiki's pictures: ${where} is missing. ` +
+      'Is it mounted, and is it the same place for all wikis of this database?')
   }
   if (!record.isMarked) await places.updateOne({ _id: storage.name }, { $set: { isMarked: true } })
 }
