@@ -165,8 +165,8 @@ function table (rows) {
 
 /** @param {{rounds: number, output: string}} options */
 async function main ({ rounds, output }) {
-  requireTool('s3')
   await claimMachine()
+  requireTool('s3')
   /** @type {Row[]} */
   const rows = []
   const places = Object.keys(PLACES)
@@ -194,4 +194,10 @@ if (values.help) process.stdout.write(HELP)
 else if (!Number.isInteger(rounds) || rounds < 2 || rounds > ROUNDS_MAX) {
   process.stderr.write(`--rounds must be a whole number from 2 to ${ROUNDS_MAX}\n`)
   process.exitCode = 2
-} else await main({ rounds, output: values.output ?? path.join(readConfig().resultsDirectory, 'bench/pictures.csv') })
+} else {
+  const output = values.output ?? path.join(readConfig().resultsDirectory, 'bench/pictures.csv')
+  await main({ rounds, output }).catch((error) => {
+    note(`bench: ${error.message}`)
+    process.exitCode = 1
+  })
+}

@@ -74,7 +74,7 @@ const DEMANDS = {
   ...Object.fromEntries([
     'openapi.json', 'counter', 'export', 'pages', 'pages/:name', 'pages/:name/backlinks', 'pages/:name/subpages',
     'pages/:name/revisions', 'pages/:name/revisions/:revision', 'pages/:name/difference',
-    'files', 'tags', 'tags/:tag/pages', 'orphaned', 'wanted', 'search', 'changes', 'short-links/:id'
+    'files', 'tags', 'tags/:tag/pages', 'orphaned', 'wanted', 'search', 'changes', 'short-links/:id', 'saves/:id'
   ].map((path) => [`GET /api/v1/${path}`, 'anyone'])),
   'PUT /api/v1/pages/:name': 'editor',
   'DELETE /api/v1/pages/:name': 'editor',

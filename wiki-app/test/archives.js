@@ -17,7 +17,8 @@ export function useTemporary () {
   const temporary = mkdtempSync(path.join(tmpdir(), 'stevec-archive-'))
   process.env.TMPDIR = temporary
   after(() => rmSync(temporary, { recursive: true }))
-  return () => readdirSync(temporary).filter((name) => !name.startsWith('stevec-mongod-'))
+  // Those of mongod and of the index of words go with their process.
+  return () => readdirSync(temporary).filter((name) => !/^stevec-(mongod|search)-/.test(name))
 }
 
 /**
