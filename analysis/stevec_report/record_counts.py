@@ -52,12 +52,15 @@ def read_record_counts(value: Any) -> RecordCounts | None:
     stop = value.get("stop")
     if stop is not None and (not isinstance(stop, dict) or stop.get("signal") not in SIGNALS):
         raise ValueError("records.stop is neither null nor a known signal")
-    figures = ("extra_s", "ops_per_s", "database_cpu_s", "database_cpu_share", "service_cpu_s")
     return RecordCounts(
-        acknowledged,
-        stored,
-        lost,
-        *(get_optional_number(value, name) for name in figures),
-        None if stop is None else str(stop["signal"]),
-        None if stop is None else get_count(stop, "waiting"),
+        acknowledged=acknowledged,
+        stored=stored,
+        lost=lost,
+        extra_s=get_optional_number(value, "extra_s"),
+        ops_per_s=get_optional_number(value, "ops_per_s"),
+        database_cpu_s=get_optional_number(value, "database_cpu_s"),
+        database_cpu_share=get_optional_number(value, "database_cpu_share"),
+        service_cpu_s=get_optional_number(value, "service_cpu_s"),
+        signal=None if stop is None else str(stop["signal"]),
+        waiting=None if stop is None else get_count(stop, "waiting"),
     )

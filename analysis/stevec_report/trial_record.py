@@ -17,6 +17,7 @@ from stevec_report.json_fields import (
 )
 from stevec_report.levels import LEVEL_MAX_CHARS, level_text
 from stevec_report.record_counts import RecordCounts, read_record_counts
+from stevec_report.trial_lag import Lag, read_lag
 from stevec_report.trial_saturation import Saturation, read_saturation
 from stevec_report.wiki_totals import WikiTotals, read_wiki_totals
 
@@ -64,15 +65,6 @@ class Fault:
     started_us: int
     answering_us: int
     cut_off: int
-
-
-@dataclass(frozen=True)
-class Lag:
-    """How late the requests of the open model were sent: quantiles over the probe's requests, in ms."""
-
-    p50_ms: float | None
-    p99_ms: float | None
-    max_ms: float | None
 
 
 @dataclass(frozen=True)
@@ -171,7 +163,6 @@ def read_record(value: dict[str, Any], number: int, doors: Container[str], plans
     plan = str(value.get("plan"))
     if plan not in plans:
         raise ValueError(f"manifest.json has no plan {json.dumps(plan)[:40]}")
-    settings = get(value, "settings", dict)
     reasons = get(value, "invalid_reasons", list)
     k6 = get(value, "k6", dict)
     counter = get(value, "counter", dict)
@@ -183,7 +174,7 @@ def read_record(value: dict[str, Any], number: int, doors: Container[str], plans
         plan=plan,
         door=door,
         cell=_read_cell(value),
-        settings=settings,
+        settings=get(value, "settings", dict),
         valid=get(value, "valid", bool),
         invalid_reasons=tuple(str(reason)[:REASON_MAX_CHARS] for reason in reasons[:REASONS_MAX]),
         started_at=started_at,
@@ -201,7 +192,7 @@ def read_record(value: dict[str, Any], number: int, doors: Container[str], plans
         served_by_cache=get_count(value, "served_by_cache"),
         log_lines=_read_log_lines(value.get("log_lines") or {}),
         never_sent=_read_never_sent(value),
-        lag=_read_lag(value.get("schedule")),
+        lag=read_lag(value.get("schedule")),
         wall_s=get_optional_number(k6, "wall_s"),
         generator_cpu_share=get_optional_number(k6, "generator_cpu_share"),
         generator_limited=k6.get("generator_limited") is True,
@@ -242,12 +233,6 @@ def _read_never_sent(value: dict[str, Any]) -> int:
         return get_count(value["schedule"], "never_sent")
     dropped = get_optional_count(get_object(value, "k6"), "dropped_iterations") or 0
     return dropped if get_object(value, "settings").get("model") == "open" else 0
-
-
-def _read_lag(schedule: Any) -> Lag | None:
-    if not isinstance(schedule, dict):
-        return None
-    return Lag(*(get_optional_number(schedule, f"lag_{name}_ms") for name in ("p50", "p99", "max")))
 
 
 def _read_proof(value: Any) -> tuple[str, ...]:

@@ -1,6 +1,6 @@
 """The trials of the experiment write-batching, by what they write and how."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from stevec_report.analysis import Analysis
@@ -37,6 +37,9 @@ class Way:
         gather = -1.0 if self.gather_ms is None else float(self.gather_ms)
         test = 0 if self.is_read else 1
         return (frameworks.index(self.framework), test, STRATEGIES.index(self.strategy), self.clients, gather)
+
+
+Ways = Mapping[Way, list[MeasuredOutcome]]
 
 
 def ways_of(analysis: Analysis) -> dict[Way, list[MeasuredOutcome]]:

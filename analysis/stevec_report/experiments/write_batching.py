@@ -1,14 +1,14 @@
 """R1, write-batching: a study's fifteen rows beside ours, what is lost, how long writers wait, which batches pay."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from stevec_report import dependence, hypothesis_tests, intervals, limits, reference, rows, wording
 from stevec_report.analysis import Analysis
 from stevec_report.blocks import TRIALS_COLUMN, Block, Cell, Column, Row, Table, Words, trials_cell
 from stevec_report.dependence import Dependence
-from stevec_report.experiments.batching_ways import STUDY_CLIENTS, TITLES, Trials, Way, figures, ways_of
+from stevec_report.experiments import batching_losses
+from stevec_report.experiments.batching_ways import STUDY_CLIENTS, TITLES, Trials, Way, Ways, figures, ways_of
 from stevec_report.intervals import Interval
-from stevec_report.outcomes import MeasuredOutcome
 from stevec_report.percentiles import over_trials
 
 STUDY = "1-batching"
@@ -30,7 +30,6 @@ FIGURES = [
     Column("cpu_ms", "processor time, ms a request", "interval"),
 ]
 STUDY_REQUESTS = 100_000
-Ways = Mapping[Way, list[MeasuredOutcome]]
 
 
 def blocks(analysis: Analysis) -> list[Block]:
@@ -38,7 +37,7 @@ def blocks(analysis: Analysis) -> list[Block]:
     ways, depending = ways_of(analysis), dependence.run_dependence(analysis)
     return [
         *_study_table(analysis, ways, depending),
-        *_loss_table(ways),
+        *batching_losses.losses(ways),
         *_waits_table(ways, depending),
         *_gathering(ways, depending),
     ]
@@ -53,7 +52,7 @@ def _study_table(analysis: Analysis, ways: Ways, depending: Dependence) -> list[
     ours = {
         (TITLES[way.framework], way.title): (way, trials)
         for way, trials in ways.items()
-        if way.framework != "wiki" and way.clients == STUDY_CLIENTS and way.gather_ms is way.signal is None
+        if way.framework != "wiki" and way.clients == STUDY_CLIENTS and way.gather_ms is None and way.signal is None
     }
     if not ours:
         return []
@@ -148,62 +147,6 @@ def _median(values: Sequence[float]) -> float | None:
         return None
     half = len(ordered) // 2
     return ordered[half] if len(ordered) % 2 else (ordered[half - 1] + ordered[half]) / 2
-
-
-def _loss_table(ways: Ways) -> list[Block]:
-    found: list[Row] = []
-    for way, trials in ways.items():
-        if way.signal is None:
-            continue
-        counts = [o.record.records for o in trials if o.record.records]
-        shares = [own.lost_share for own in counts if own.lost_share is not None]
-        found.append(
-            {
-                "signal": way.signal,
-                "framework": TITLES[way.framework],
-                "strategy": way.strategy,
-                "stops": len(counts),
-                "acknowledged": sum(own.acknowledged for own in counts),
-                "lost": sum(own.lost for own in counts),
-                "lost_mean": _bounded(intervals.t_interval([own.lost for own in counts])),
-                "lost_share": intervals.clipped(intervals.t_interval(shares)).map(lambda share: 100 * share)
-                if shares
-                else None,
-                "each": ", ".join(str(own.lost) for own in counts),
-                "waiting": ", ".join(str(own.waiting) for own in counts),
-                "trials": trials_cell(o.number for o in trials),
-            }
-        )
-    if not found:
-        return []
-    found.sort(key=lambda row: str(row["signal"]), reverse=True)
-    return [
-        Table(
-            "losses",
-            "Acknowledged records that are lost when the service is stopped in the middle of the load.",
-            "Acknowledged: answered 201 or 202. Lost: not in the database once it is idle, compared by each record's "
-            "key. Means of the trials with their 95 % t interval, cut at 0; trial by trial in their order. Waiting: "
-            "records that the service had accepted and not stored, just before the signal.",
-            [
-                Column("signal", "signal", "text", left=True),
-                Column("framework", "framework", "text", left=True),
-                Column("strategy", "strategy", "text", left=True),
-                Column("stops", "stops", "count"),
-                Column("acknowledged", "acknowledged", "count"),
-                Column("lost", "lost", "count"),
-                Column("lost_mean", "lost at a stop", "interval"),
-                Column("lost_share", "of the acknowledged, %", "interval"),
-                Column("each", "trial by trial", "text", left=True),
-                Column("waiting", "waiting", "text", left=True, on_page=False),
-                TRIALS_COLUMN,
-            ],
-            found,
-        )
-    ]
-
-
-def _bounded(interval: Interval) -> Interval:
-    return intervals.clipped(interval, float("inf"))
 
 
 def _waits_table(ways: Ways, depending: Dependence) -> list[Block]:
