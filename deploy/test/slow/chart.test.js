@@ -51,7 +51,8 @@ async function decode (manifests) {
 
 const FULL = {
   wiki: {
-    replicas: 3, settings: { CACHE_POLICY: 'ttl' }, picturesClaim: 'pictures', importsMib: 300, resources: {}
+    replicas: 3, settings: { CACHE_POLICY: 'ttl' }, picturesClaim: 'pictures', importsMib: 300, wordsMib: 64,
+    resources: {}
   },
   edge: { enabled: true, replicas: 2, profile: 'rfc9111', cacheMib: 64, bodiesMib: 128, resources: {} },
   secret: { name: 'stevec', usersKey: 'users', pictureKeyIdKey: 's3-id', pictureSecretKey: 's3-secret' },
@@ -142,9 +143,9 @@ test('with a users\' file its people alone write, and the file is for the wiki a
   assert.doesNotMatch(await render(), /USERS_FILE/)
 })
 
-test('bodies of requests wait on disk, in folders with a limit', async () => {
+test('bodies of requests and the index of words are on disk, in folders with a limit', async () => {
   const manifests = byName(await render(FULL))
-  for (const [part, name, size] of [['wiki', 'tmp', '300Mi'], ['edge', 'run', '128Mi']]) {
+  for (const [part, name, size] of [['wiki', 'tmp', '300Mi'], ['wiki', 'words', '64Mi'], ['edge', 'run', '128Mi']]) {
     const { volumes } = manifests[`Deployment wiki-stevec-${part}`].spec.template.spec
     const { emptyDir } = volumes.find((/** @type {any} */ volume) => volume.name === name)
     assert.deepEqual(emptyDir, { sizeLimit: size }, part)
