@@ -35,6 +35,7 @@ import { shortLinkForms } from './short-links/short-link-forms.js'
 import { SHORT_LINK_ROUTE, shortLinkRoute } from './short-links/short-link-route.js'
 import { searchRoutes } from './search/search-routes.js'
 import { statusRoutes } from './status/status-routes.js'
+import { watchingRoutes } from './watching/routes.js'
 import { newPageRoute } from './writing/new-page-route.js'
 import { VIEW_ROUTES, viewRoute } from './reading/view-route.js'
 import { createServices } from './services.js'
@@ -162,7 +163,7 @@ async function registerRoutes (app, { config, services, counter, processes, fast
   })
   await app.register(newPageRoute, { store })
   await app.register(searchRoutes, { search, policy })
-  const { mergeSave, deferred } = services
+  const { mergeSave, deferred, watching } = services
   const waitUntilPurged = purges?.waitUntilPurged
   await app.register(editRoutes, { store, history, oldRevisions, mergeSave, deferred, waitUntilPurged })
   await app.register(shortLinkForms, { links: services.shortLinks, publicUrl: config.PUBLIC_URL })
@@ -177,6 +178,7 @@ async function registerRoutes (app, { config, services, counter, processes, fast
     shortLinks: services.shortLinks,
     deferred,
     findStatus: services.findStatus,
+    watching,
     counter,
     pictures: files,
     pictureMaxBytes: config.UPLOAD_MAX_BYTES,
@@ -189,6 +191,7 @@ async function registerRoutes (app, { config, services, counter, processes, fast
   await app.register(pictureRoutes, { files, search })
   await app.register(authorRevertRoutes, { authorRevert: services.authorRevert })
   if (users && sessions) await app.register(signInRoutes, { users, sessions, clientKey, secure })
+  if (watching) await app.register(watchingRoutes, { watching, history, publicUrl: config.PUBLIC_URL })
 }
 
 /**

@@ -28,6 +28,7 @@ import { redisLevel } from './short-links/levels.js'
 import { defineShortLinks } from './short-links/model.js'
 import { createShortLinks } from './short-links/store.js'
 import { createAuthorsPool } from './threads/authors.js'
+import { createWatching } from './watching/watching.js'
 import { createWords } from './words/words.js'
 
 /** @import {Connection} from 'mongoose' */
@@ -92,8 +93,7 @@ export function createServices (config, log, parts) {
   const history = createHistory(models)
   const pictures = createPictures({ config, log, connection, createS3: parts.createS3, outbox: purges })
   return {
-    users,
-    sessions: users && whileAvailable(makeSessions(database.connection, users), database),
+    ...peopleOf(users, { database, models, makeSessions }),
     database,
     models,
     metrics,
@@ -133,6 +133,20 @@ export function createServices (config, log, parts) {
  * @returns {T} of the same interface
  */
 const watched = (part, ...watchers) => watchers.reduce((inner, watch) => watch ? watch(inner) : inner, part)
+
+/**
+ * @param {import('./access/users.js').Users | null} users
+ * @param {{database: Database, models: Models, makeSessions: typeof createSessions}} parts
+ */
+function peopleOf (users, { database, models, makeSessions }) {
+  if (users === null) return { users, sessions: null, watching: null }
+  const { connection } = database
+  return {
+    users,
+    sessions: whileAvailable(makeSessions(connection, users), database),
+    watching: whileAvailable(createWatching({ connection, models, users }), database)
+  }
+}
 
 /** @param {Config} config */
 const storeSettingsOf = (config) => ({

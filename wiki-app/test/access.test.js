@@ -69,6 +69,15 @@ const DEMANDS = {
   'POST /edit/delete-picture/:file': 'editor',
   'GET /edit/revert-author': 'admin',
   'POST /edit/revert-author': 'admin',
+  'GET /watching': 'anyone',
+  'GET /feeds/:secret': 'anyone',
+  'GET /edit/watching': 'reader',
+  'POST /edit/watching/read': 'reader',
+  'POST /edit/watching/feed': 'reader',
+  'GET /edit/watch/*': 'reader',
+  'POST /edit/watch/*': 'reader',
+  'GET /edit/watch-author': 'reader',
+  'POST /edit/watch-author': 'reader',
   'GET /api': 'anyone',
   'GET /api/': 'anyone',
   ...Object.fromEntries([
@@ -76,6 +85,11 @@ const DEMANDS = {
     'pages/:name/revisions', 'pages/:name/revisions/:revision', 'pages/:name/difference',
     'files', 'tags', 'tags/:tag/pages', 'orphaned', 'wanted', 'search', 'changes', 'short-links/:id', 'saves/:id'
   ].map((path) => [`GET /api/v1/${path}`, 'anyone'])),
+  'GET /api/v1/watching': 'reader',
+  'GET /api/v1/watching/changes': 'reader',
+  'POST /api/v1/watching/read': 'reader',
+  ...Object.fromEntries(['PUT', 'DELETE'].flatMap((method) => ['pages/:name', 'authors/:author'].map((path) =>
+    [`${method} /api/v1/watching/${path}`, 'reader']))),
   'PUT /api/v1/pages/:name': 'editor',
   'DELETE /api/v1/pages/:name': 'editor',
   'POST /api/v1/pages/:name/rename': 'editor',
@@ -102,7 +116,7 @@ const routesOf = (app) => /** @type {any} */ (app).rules.flatMap(
     const key = `${each === 'HEAD' ? 'GET' : each} ${url.replace(/\.[0-9a-f]{12}\./, '.')}`
     return {
       method: each,
-      url: url.replace(/\*|:(?:tag|name|file|id)/, 'a').replace(':revision', '1'),
+      url: url.replace(/\*|:(?:tag|name|author|file|id|secret)/, 'a').replace(':revision', '1'),
       key,
       demand: /** @type {Record<string, string>} */ (DEMANDS)[key]
     }

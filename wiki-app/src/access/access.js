@@ -53,6 +53,9 @@ export const sessionCookie = (/** @type {boolean} */ secure) => secure ? '__Secu
 /** @param {FastifyRequest} request @returns {Person | null} null: no role is demanded, or writers have no names */
 export const personIn = (request) => /** @type {Person | null} */ (request.getDecorator('person'))
 
+/** Where ACCESS=users and the route demands a role. @param {FastifyRequest} request @returns {string} their name */
+export const nameOfPerson = (request) => /** @type {Person} */ (personIn(request)).name
+
 /** @param {import('fastify').FastifyInstance} app @returns {AccessMode} */
 export const modeOf = (app) => app.getDecorator('accessMode')
 

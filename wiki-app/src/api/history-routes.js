@@ -18,7 +18,7 @@ import {
 const FOR_EVER = 'public, max-age=31536000, immutable'
 
 const NUMBER = /^[1-9]\d{0,8}$/
-const CHANGE_ID = /^[0-9a-f]{24}$/
+export const CHANGE_ID = /^[0-9a-f]{24}$/
 
 const tags = ['history']
 const NAME = 'Handbook/Writing'
@@ -33,7 +33,7 @@ const FIRST = {
   deleted: false,
   created_at: '2026-01-01T09:00:00.000Z'
 }
-const SECOND = {
+export const CHANGE_EXAMPLE = {
   ...FIRST,
   revision: 2,
   follows: 1,
@@ -51,7 +51,7 @@ const SCHEMAS = {
     description: 'The newest first, also of a deleted page.',
     params: named(NAME),
     querystring: partQuery(),
-    response: { 200: list('Revisions without their texts', 'Change', [SECOND, FIRST]), ...otherwise(302, 304, 404) }
+    response: { 200: list('Revisions without their texts', 'Change', [CHANGE_EXAMPLE, FIRST]), ...otherwise(302, 304, 404) }
   },
   revision: {
     tags,
@@ -106,7 +106,7 @@ const SCHEMAS = {
     summary: 'List the changes of all pages',
     description: 'The newest first, of everybody or of one author.',
     querystring: partQuery({ author: AUTHOR }),
-    response: { 200: list('Revisions without their texts', 'Change', [SECOND, FIRST]), ...otherwise(304) }
+    response: { 200: list('Revisions without their texts', 'Change', [CHANGE_EXAMPLE, FIRST]), ...otherwise(304) }
   }
 }
 
@@ -187,7 +187,7 @@ export async function historyApi (app, { store, history, oldRevisions, policy: {
 }
 
 /** @param {import('../history/history.js').RevisionItem} item */
-const change = ({
+export const change = ({
   page: name, revision, follows, content_bytes: contentBytes, tags, author, summary, deleted, created_at: createdAt
 }) => ({
   name,

@@ -15,6 +15,7 @@ import { shortLinkApi } from './short-link-routes.js'
 import { historyApi } from './history-routes.js'
 import { pageApi } from './page-routes.js'
 import { SAVE_SCHEMA, saveApi } from './save-routes.js'
+import { WATCHING_SCHEMAS, watchingApi } from './watching-routes.js'
 import { SECURITY_SCHEMES, SHARED_SCHEMAS } from './schemas.js'
 
 /** @import {FileStore} from '../files/store.js' */
@@ -46,6 +47,7 @@ const OPENAPI = {
     { name: 'pages', description: 'Single pages' },
     { name: 'search', description: 'Lists and search' },
     { name: 'history', description: 'History' },
+    { name: 'watching', description: 'Watching' },
     { name: 'short-links', description: 'Short addresses' },
     { name: 'files', description: 'Pictures' },
     { name: 'archive', description: 'Import and export' },
@@ -55,25 +57,27 @@ const OPENAPI = {
 
 /**
  * @typedef {Pick<Services, 'store' | 'history' | 'oldRevisions' | 'search' | 'importFiles' | 'importSlots' |
- *   'policy' | 'shortLinks' | 'deferred' | 'findStatus'>} Parts
+ *   'policy' | 'shortLinks' | 'deferred' | 'findStatus' | 'watching'>} Parts
  * @type {import('fastify').FastifyPluginAsync<Parts & {pictures: FileStore, pictureMaxBytes: number,
  *   counter: import('../counter.js').Counter, archived: () =>
  *   AsyncIterable<import('../archive/zip.js').ZipItem>}>}
  */
 export async function apiRoutes (app, {
   store, history, oldRevisions, search, pictures, pictureMaxBytes, archived, importFiles, importSlots, counter, policy,
-  shortLinks, deferred, findStatus
+  shortLinks, deferred, findStatus, watching
 }) {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', { parseAs: 'string' }, jsonParser(app))
   app.addContentTypeParser('*', async () => { throw new UnknownType() })
-  for (const schema of deferred ? [...SHARED_SCHEMAS, SAVE_SCHEMA] : SHARED_SCHEMAS) app.addSchema(schema)
+  const schemas = [...SHARED_SCHEMAS, ...deferred ? [SAVE_SCHEMA] : [], ...watching ? WATCHING_SCHEMAS : []]
+  for (const schema of schemas) app.addSchema(schema)
 
   app.addHook('onRequest', (_request, reply, done) => {
     reply.header('cache-control', policy.listControl)
     done()
   })
-  await app.register(swagger, { openapi: OPENAPI, refResolver: { buildLocalReference: ({ $id }) => String($id) } })
+  const openapi = { ...OPENAPI, tags: OPENAPI.tags.filter(({ name }) => watching || name !== 'watching') }
+  await app.register(swagger, { openapi, refResolver: { buildLocalReference: ({ $id }) => String($id) } })
   await app.register(documentationRoutes, {
     document: () => app.swagger(),
     documentUrl: API_PREFIX + DOCUMENT_PATH,
@@ -90,6 +94,7 @@ export async function apiRoutes (app, {
     await api.register(fp(saveApi), { findStatus, documented: deferred !== undefined })
     await api.register(fp(searchApi), { search, policy })
     await api.register(fp(historyApi), { store, history, oldRevisions, policy })
+    if (watching) await api.register(fp(watchingApi), { watching })
     await api.register(fp(shortLinkApi), { links: shortLinks })
     await api.register(fp(fileApi), { files: pictures, maxBytes: pictureMaxBytes, policy })
     await api.register(fp(archiveApi), { archived, importFiles, importSlots })

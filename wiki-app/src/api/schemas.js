@@ -16,7 +16,7 @@ export const strict = (properties) => ({
   properties
 })
 
-const CHANGE = {
+export const CHANGE = {
   name: NAME,
   revision: { ...REVISION, description: 'Larger than all before it of this name.' },
   follows: { type: ['integer', 'null'], description: 'The revision before it, null for the first.' },
@@ -230,7 +230,7 @@ export const answer = (description, schema, example) =>
 
 /**
  * @param {string} description @param {string} schema  name of a shared schema @param {object[]} items  an example
- * @param {Record<string, {schema: object, example: object}>} [others]  fields beside the list
+ * @param {Record<string, {schema: object, example: unknown}>} [others]  fields beside the list
  */
 export const list = (description, schema, items, others = {}) => ({
   description,
@@ -258,7 +258,7 @@ const PROBLEMS = {
   403: 'You may not change anything here (your role, ACCESS=read-only), or the request comes from another site’s page.',
   404: 'There is nothing of that name or number.',
   408: 'The request did not arrive in time.',
-  409: 'The name or the address is taken, or there are too many subpages or addresses.',
+  409: 'The name or the address is taken, or there are too many subpages, addresses or watched pages.',
   412: 'The page is not as you expect it. Nothing was changed.',
   413: 'It is too large.',
   415: 'The body is of another type than described here, or a damaged picture.',

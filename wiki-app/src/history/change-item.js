@@ -31,3 +31,15 @@ export function changesUrl (path, query) {
   )
   return given.size > 0 ? `${path}?${given}` : path
 }
+
+/**
+ * @param {import('./history.js').RevisionItem} item @param {number | null} bytesBefore  of the revision that it follows
+ */
+export function whatChanged ({ deleted, summary, content_bytes: bytes }, bytesBefore) {
+  const said = summary === '' ? '' : `${summary.replace(/[.!?…]?$/u, (end) => end || '.')} `
+  if (deleted) return `${said}The page was deleted.`
+  if (bytesBefore === null) return `${said}A new page of ${readableSize(bytes)}.`
+  const growth = bytes - bytesBefore
+  if (growth === 0) return `${said}As long as before: ${readableSize(bytes)}.`
+  return `${said}Now ${readableSize(bytes)}, ${readableSize(Math.abs(growth))} ${growth > 0 ? 'more' : 'less'} than before.`
+}

@@ -1,14 +1,13 @@
 import { absoluteRoot } from '../http/absolute-root.js'
 import { redirectUnknownQuery } from '../http/known-query.js'
 import { sendRevalidated } from '../http/send-revalidated.js'
-import { readableSize } from '../readable.js'
 import { HTML, renderFor } from '../views.js'
+import { watchAuthorUrl } from '../watching/addresses.js'
 import { AUTHOR_SCHEMA } from '../writing/change.js'
-import { changeItem, changesUrl } from './change-item.js'
+import { changeItem, changesUrl, whatChanged } from './change-item.js'
 
 /** @import {FastifyPluginAsync} from 'fastify' */
 /** @import {Services} from '../services.js' */
-/** @import {RevisionItem} from './history.js' */
 
 const ATOM = 'application/atom+xml; charset=utf-8'
 const ITEMS_PER_PART = 50
@@ -34,6 +33,7 @@ export async function changesRoutes (app, { history, policy: { listControl: cach
       first: before === undefined,
       items: items.map(changeItem),
       feedUrl: changesUrl('/changes.atom', { author }),
+      watchUrl: author === undefined ? null : watchAuthorUrl(author),
       nextUrl: more ? changesUrl('/changes', { author, before: String(items[items.length - 1]._id) }) : null
     })
     return sendRevalidated(request, reply, { cacheControl, type: HTML, body })
@@ -62,14 +62,4 @@ export async function changesRoutes (app, { history, policy: { listControl: cach
 function titleOf (author, everybodys) {
   if (author === undefined) return everybodys
   return author === '' ? 'Changes without a name' : `Changes by ${author}`
-}
-
-/** @param {RevisionItem} item @param {number | null} bytesBefore  of the revision that it follows */
-function whatChanged ({ deleted, summary, content_bytes: bytes }, bytesBefore) {
-  const said = summary === '' ? '' : `${summary.replace(/[.!?…]?$/u, (end) => end || '.')} `
-  if (deleted) return `${said}The page was deleted.`
-  if (bytesBefore === null) return `${said}A new page of ${readableSize(bytes)}.`
-  const growth = bytes - bytesBefore
-  if (growth === 0) return `${said}As long as before: ${readableSize(bytes)}.`
-  return `${said}Now ${readableSize(bytes)}, ${readableSize(Math.abs(growth))} ${growth > 0 ? 'more' : 'less'} than before.`
 }

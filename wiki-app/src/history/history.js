@@ -9,7 +9,7 @@ export const RevisionIsDeletion = createError(
   'WIKI_REVISION_IS_DELETION', 'Revision %s of “%s” is its deletion; it has no text.', 404
 )
 
-const ITEM_FIELDS = {
+export const ITEM_FIELDS = {
   page: 1,
   revision: 1,
   follows: 1,

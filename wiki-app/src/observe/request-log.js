@@ -11,6 +11,9 @@ const SECOND_MS = 1_000
  * @typedef {(request: Noted, route: string | null, status: number, duration_ms: number) => void} Note
  */
 
+/** Also with scheme and host (RFC 9112 §3.2.2). */
+const SECRET = /^((?:https?:\/\/[^/]*)?\/+feeds\/).*/i
+
 /** Cannot break out of a log line, a page or a search. */
 const HARMLESS_ID = /^[A-Za-z0-9._-]{1,64}$/
 
@@ -69,5 +72,5 @@ export function createRequestLog (log, { idOf, viewRoutes, viewsPerS }) {
   }
 }
 
-/** The query holds what people search for. @param {{url?: string}} request */
-export const pathOf = ({ url = '' }) => url.split('?', 1)[0].slice(0, PATH_MAX_CHARS)
+/** The query holds what people search for, and a feed's address its secret. @param {{url?: string}} request */
+export const pathOf = ({ url = '' }) => url.split('?', 1)[0].slice(0, PATH_MAX_CHARS).replace(SECRET, '$1…')

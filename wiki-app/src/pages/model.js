@@ -94,6 +94,7 @@ const revisionSchema = new mongoose.Schema({
 
 revisionSchema.index({ page: 1, revision: -1 }, { unique: true })
 revisionSchema.index({ author: 1, _id: -1 })
+revisionSchema.index({ page: 1, _id: -1 })
 revisionSchema.index({ page: 1, save_id: 1 }, { partialFilterExpression: { save_id: { $gt: '' } } })
 
 /**

@@ -103,4 +103,7 @@ export const renameUrl = (name) => `/edit/rename/${encodeName(name)}`
 export const shortLinkFormUrl = (name) => `/edit/short-link/${encodeName(name)}`
 
 /** @param {string} name */
+export const watchUrl = (name) => `/edit/watch/${encodeName(name)}`
+
+/** @param {string} name */
 export const revertUrl = (name) => `/edit/revert/${encodeName(name)}`

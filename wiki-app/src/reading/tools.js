@@ -1,5 +1,5 @@
 import {
-  deleteUrl, editUrl, historyUrl, linksUrl, rawUrl, renameUrl, shortLinkFormUrl, viewUrl
+  deleteUrl, editUrl, historyUrl, linksUrl, rawUrl, renameUrl, shortLinkFormUrl, viewUrl, watchUrl
 } from '../pages/name.js'
 
 /** What the row beside a page's title leads to (views/tools.eta). @param {string} name */
@@ -10,6 +10,7 @@ export const toolUrls = (name) => ({
   renameUrl: renameUrl(name),
   deleteUrl: deleteUrl(name),
   shortLinkUrl: shortLinkFormUrl(name),
+  watchUrl: watchUrl(name),
   rawUrl: rawUrl(name),
   linksUrl: linksUrl(name)
 })

@@ -1,0 +1,156 @@
+import { nameOfPerson } from '../access/access.js'
+import { READ_MARK_PATTERN } from '../watching/read-marks.js'
+import { AUTHOR_SCHEMA } from '../writing/change.js'
+import { nameIn } from './address.js'
+import { sendPart } from './answers.js'
+import { limitIn, readCursor } from './cursor.js'
+import { change, CHANGE_EXAMPLE, CHANGE_ID } from './history-routes.js'
+import { answer, bodyOf, CHANGE, list, NAME, named, partQuery, refusals, strict } from './schemas.js'
+
+/** @import {FastifyPluginAsync, FastifyRequest} from 'fastify' */
+/** @import {Watching} from '../watching/watching.js' */
+
+const PRIVATE = 'private, no-cache'
+const tags = ['watching']
+const security = [{ token: [] }]
+const { name: PAGE, author: ANA } = CHANGE_EXAMPLE
+const MARK = '1767261600000'
+
+const AUTHOR = {
+  type: 'object',
+  required: ['author'],
+  properties: { author: { ...AUTHOR_SCHEMA, minLength: 1, description: 'The author’s name.', examples: [ANA] } }
+}
+const DONE = { 204: { description: 'It is so now', type: 'null' } }
+
+export const WATCHING_SCHEMAS = Object.entries({
+  Watched: strict({
+    pages: { type: 'array', items: NAME },
+    authors: { type: 'array', items: { type: 'string' } }
+  }),
+  WatchedChange: strict({ ...CHANGE, new: { type: 'boolean', description: 'Whether you have not seen it yet.' } })
+}).map(([$id, schema]) => ({ $id, ...schema }))
+
+/** @type {Record<string, import('fastify').FastifySchema>} */
+const SCHEMAS = {
+  list: {
+    tags,
+    security,
+    summary: 'List what you watch',
+    description: 'You are the owner of the token. Pages have the names that they have now.',
+    response: { 200: answer('Names', 'Watched', { pages: [PAGE], authors: [ANA] }), ...refusals() }
+  },
+  watchPage: {
+    tags,
+    security,
+    summary: 'Watch a page',
+    description: 'Also one that does not exist yet.',
+    params: named(PAGE),
+    response: { ...DONE, ...refusals(409) }
+  },
+  stopPage: {
+    tags,
+    security,
+    summary: 'Stop watching a page',
+    description: 'Nothing happens if you do not watch it.',
+    params: named(PAGE),
+    response: { ...DONE, ...refusals() }
+  },
+  watchAuthor: {
+    tags,
+    security,
+    summary: 'Watch an author',
+    description: 'By the name that the history shows.',
+    params: AUTHOR,
+    response: { ...DONE, ...refusals(409) }
+  },
+  stopAuthor: {
+    tags,
+    security,
+    summary: 'Stop watching an author',
+    description: 'Nothing happens if you do not watch this one.',
+    params: AUTHOR,
+    response: { ...DONE, ...refusals() }
+  },
+  changes: {
+    tags,
+    security,
+    summary: 'List the changes of what you watch',
+    description: 'The newest first. `new` are those that others made since you watch the page or the author, and that ' +
+      'are not marked as read.',
+    querystring: partQuery(),
+    response: {
+      200: list('Revisions without their texts', 'WatchedChange', [{ ...CHANGE_EXAMPLE, new: true }], {
+        read_mark: {
+          schema: { type: 'string', description: 'To mark these and all earlier ones as read.' }, example: MARK
+        }
+      }),
+      ...refusals()
+    }
+  },
+  read: {
+    tags,
+    security,
+    summary: 'Mark changes as read',
+    description: 'With the `read_mark` of the list’s first part. Changes that came since stay new.',
+    body: bodyOf(
+      { read_mark: { type: 'string', maxLength: 2_600, pattern: READ_MARK_PATTERN, description: 'From the list.' } },
+      ['read_mark'],
+      { read_mark: MARK }
+    ),
+    response: { ...DONE, ...refusals() }
+  }
+}
+
+/** @type {FastifyPluginAsync<{watching: Watching}>} */
+export async function watchingApi (app, { watching }) {
+  const config = { role: 'reader' }
+
+  app.get('/watching', { config, schema: SCHEMAS.list }, async (request, reply) => {
+    const { pages, authors } = await watching.of(nameOfPerson(request))
+    reply.header('cache-control', PRIVATE)
+    return { pages, authors }
+  })
+
+  app.put('/watching/pages/:name', { config, schema: SCHEMAS.watchPage }, async (request, reply) => {
+    await watching.watch(nameOfPerson(request), 'pages', nameIn(request))
+    return reply.code(204).send()
+  })
+
+  app.delete('/watching/pages/:name', { config, schema: SCHEMAS.stopPage }, async (request, reply) => {
+    await watching.stop(nameOfPerson(request), 'pages', nameIn(request))
+    return reply.code(204).send()
+  })
+
+  app.put('/watching/authors/:author', { config, schema: SCHEMAS.watchAuthor }, async (request, reply) => {
+    await watching.watch(nameOfPerson(request), 'authors', authorIn(request))
+    return reply.code(204).send()
+  })
+
+  app.delete('/watching/authors/:author', { config, schema: SCHEMAS.stopAuthor }, async (request, reply) => {
+    await watching.stop(nameOfPerson(request), 'authors', authorIn(request))
+    return reply.code(204).send()
+  })
+
+  app.get('/watching/changes', { config, schema: SCHEMAS.changes }, async (request, reply) => {
+    const { readMark, ...found } = await watching.changes(nameOfPerson(request), {
+      before: readCursor(request, CHANGE_ID), limit: limitIn(request)
+    })
+    return sendPart(request, reply, {
+      cacheControl: PRIVATE,
+      found,
+      shown: (item) => ({ ...change(item), new: item.isNew }),
+      position: ({ _id: id }) => String(id),
+      others: { read_mark: readMark }
+    })
+  })
+
+  app.post('/watching/read', { config, schema: SCHEMAS.read }, async (request, reply) => {
+    const { read_mark: mark } = /** @type {{read_mark: string}} */ (request.body)
+    await watching.markRead(nameOfPerson(request), mark)
+    return reply.code(204).send()
+  })
+}
+
+/** @param {FastifyRequest} request */
+const authorIn = ({ params }) => /** @type {{author: string}} */ (params).author

@@ -1,0 +1,31 @@
+import mongoose from 'mongoose'
+
+/** @typedef {{name: string, since: Date}} Watched */
+
+/**
+ * What one person watches, and what of it is read. Bounded, so it is one document (see watch-list.js).
+ * @typedef {object} Watcher
+ * @property {string} _id  the user's key (access/users.js)
+ * @property {Watched[]} pages
+ * @property {Watched[]} authors
+ * @property {Date} read_before  changes before this time are read
+ * @property {import('mongoose').Types.ObjectId[]} read  later ones that are read, too
+ * @property {string} [feed]  SHA-256 of the secret in the feed's address: a reader of the database cannot use it
+ */
+
+const watched = new mongoose.Schema({ name: String, since: Date }, { _id: false })
+const schema = new mongoose.Schema({
+  _id: String,
+  pages: [watched],
+  authors: [watched],
+  read_before: Date,
+  read: [mongoose.Schema.Types.ObjectId],
+  feed: String
+}, { collection: 'watchers', versionKey: false, strict: 'throw', strictQuery: 'throw' })
+schema.index({ feed: 1 }, { partialFilterExpression: { feed: { $gt: '' } } })
+
+/** @typedef {import('mongoose').Model<Watcher>} Watchers */
+
+/** @param {import('mongoose').Connection} connection */
+export const defineWatchers = (connection) => /** @type {Watchers} */ (
+  /** @type {unknown} */ (connection.model('Watcher', schema)))

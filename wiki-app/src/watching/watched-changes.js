@@ -1,0 +1,41 @@
+import mongoose from 'mongoose'
+import { ITEM_FIELDS } from '../history/history.js'
+
+/** @import {Models} from '../pages/model.js' */
+/** @import {RevisionItem} from '../history/history.js' */
+/** @import {Watched, Watcher} from './model.js' */
+
+/**
+ * The database merges so many indexed lists and reads no more changes than are asked for; of more names it would read
+ * all changes and sort them.
+ * https://www.mongodb.com/docs/manual/tutorial/sort-results-with-indexes/#sort-and-non-prefix-subset-of-an-index
+ */
+const NAMES_AT_ONCE = 100
+
+/**
+ * Changes are collected when they are read, so an author never waits for those who watch (docs/decisions/0058).
+ * @param {Pick<Models, 'Revisions'>} models
+ */
+export const createWatchedChanges = ({ Revisions }) =>
+  /**
+   * @param {Pick<Watcher, 'pages' | 'authors'>} watcher @param {{before?: string, limit: number}} options  `before`: id
+   *   of the last change seen
+   * @returns {Promise<{items: RevisionItem[], more: boolean}>} the newest first, each once
+   */
+  async function watchedChanges ({ pages, authors }, { before, limit }) {
+    const older = before === undefined ? {} : { _id: mongoose.trusted({ $lt: new mongoose.Types.ObjectId(before) }) }
+    const filters = [...inGroups('page', pages), ...inGroups('author', authors)]
+    const lists = await Promise.all(filters.map((filter) => Revisions
+      .find({ ...filter, ...older }, ITEM_FIELDS).sort({ _id: -1 }).limit(limit + 1).lean().exec()))
+    const found = [...new Map(lists.flat().map((item) => [String(item._id), item])).entries()]
+      .sort(([a], [b]) => a < b ? 1 : -1)
+      .map(([, item]) => item)
+    return { items: found.slice(0, limit), more: found.length > limit }
+  }
+
+/** @param {'page' | 'author'} field @param {Watched[]} watched */
+function inGroups (field, watched) {
+  const names = watched.map(({ name }) => name)
+  return Array.from({ length: Math.ceil(names.length / NAMES_AT_ONCE) }, (_, group) =>
+    ({ [field]: mongoose.trusted({ $in: names.slice(group * NAMES_AT_ONCE, (group + 1) * NAMES_AT_ONCE) }) }))
+}

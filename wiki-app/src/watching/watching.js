@@ -1,0 +1,83 @@
+import { randomBytes } from 'node:crypto'
+import { sha256, userKey } from '../access/users.js'
+import { defineWatchers } from './model.js'
+import { isNewTo, readAfter, readMarkOf } from './read-marks.js'
+import { createWatchedChanges } from './watched-changes.js'
+import { createWatchList } from './watch-list.js'
+
+/** @import {Connection} from 'mongoose' */
+/** @import {Users} from '../access/users.js' */
+/** @import {RevisionItem} from '../history/history.js' */
+/** @import {Models} from '../pages/model.js' */
+/** @import {Watcher} from './model.js' */
+/** @import {Kind} from './watch-list.js' */
+
+const SECRET_BYTES = 32
+
+/**
+ * `readMark`: for `markRead`, when all of it was seen.
+ * @typedef {{items: (RevisionItem & {isNew: boolean})[], more: boolean, readMark: string}} WatchedPart
+ */
+
+/**
+ * People who are known by name watch pages and authors, and see what changes there.
+ * @param {{connection: Connection, models: Models, users: Users}} parts
+ */
+export function createWatching ({ connection, models, users }) {
+  const list = createWatchList({ Watchers: defineWatchers(connection), Pages: models.Pages })
+  const changesOf = createWatchedChanges(models)
+
+  /** @param {Watcher} watcher @param {{before?: string, limit: number}} part @returns {Promise<WatchedPart>} */
+  async function partFor (watcher, part) {
+    const askedAt = new Date()
+    const { items, more } = await changesOf(watcher, part)
+    const isNew = isNewTo(watcher, userKey)
+    return {
+      items: items.map((item) => ({ ...item, isNew: isNew(item) })), more, readMark: readMarkOf(items, askedAt)
+    }
+  }
+
+  return {
+    /** @param {string} user  name */
+    async of (user) {
+      const { pages, authors, feed } = await list.of(userKey(user))
+      const names = (/** @type {Watcher['pages']} */ watched) => watched.map(({ name }) => name)
+      return { pages: names(pages), authors: names(authors), hasFeed: feed !== undefined }
+    },
+
+    /** @param {string} user  name @param {Kind} kind @param {string} name @throws {Error} 409: too many */
+    watch: (user, kind, name) => list.watch(userKey(user), kind, name),
+
+    /** @param {string} user  name @param {Kind} kind @param {string} name */
+    stop: (user, kind, name) => list.stop(userKey(user), kind, name),
+
+    /** @param {string} user  name @param {{before?: string, limit: number}} part  `limit`: at most 100 */
+    changes: async (user, part) => partFor(await list.of(userKey(user)), part),
+
+    /** @param {string} user  name @param {string} mark  `readMark` of what was seen */
+    async markRead (user, mark) {
+      const watcher = await list.of(userKey(user))
+      await list.set(watcher._id, readAfter(watcher, mark, new Date()))
+    },
+
+    /** The one before no longer leads anywhere. @param {string} user  name @returns {Promise<string>} a new secret */
+    async newFeed (user) {
+      const secret = randomBytes(SECRET_BYTES).toString('base64url')
+      await list.set(userKey(user), { feed: sha256(secret) })
+      return secret
+    },
+
+    /**
+     * @param {string} secret @param {number} limit
+     * @returns {Promise<WatchedPart & {user: string} | null>} null: there is no such feed, or its owner is gone
+     */
+    async feed (secret, limit) {
+      const watcher = await list.byFeed(sha256(secret))
+      if (watcher === null) return null
+      const user = users.find(watcher._id)
+      return user && { ...await partFor(watcher, { limit }), user: user.name }
+    }
+  }
+}
+
+/** @typedef {ReturnType<typeof createWatching>} Watching */

@@ -1,0 +1,291 @@
+import assert from 'node:assert/strict'
+import { PassThrough } from 'node:stream'
+import test from 'node:test'
+import { MongoClient, ObjectId } from 'mongodb'
+import { BROWSER, get, save, useWiki } from './helper.js'
+import { bearer, cookieOf, peopleOnly, post, USERS } from './people.js'
+
+const wiki = useWiki()
+
+/** @typedef {import('fastify').FastifyInstance} App */
+/** @typedef {import('node:test').TestContext} TestContext */
+
+/** @param {TestContext} t @param {Record<string, string>} [settings] */
+const build = (t, settings = {}) => wiki.build(t, { ...peopleOnly(t), ...settings })
+
+/** @param {TestContext} t @param {string} uri */
+async function connect (t, uri) {
+  const client = await MongoClient.connect(uri)
+  t.after(() => client.close())
+  return client.db()
+}
+
+/** @param {App} app @param {string} name @param {string} text @param {string} [user] */
+async function edit (app, name, text, user = 'editor') {
+  const { statusCode } = await save(app, name, text, bearer(user))
+  assert.ok(statusCode === 200 || statusCode === 201, `${name}: ${statusCode}`)
+}
+
+/** @param {App} app @param {string} user @param {'PUT' | 'DELETE' | 'POST' | 'GET'} method @param {string} path */
+const ask = (app, user, method, path, payload = undefined) =>
+  app.inject({ method, url: `/api/v1/watching${path}`, headers: bearer(user), payload: /** @type {any} */ (payload) })
+
+/** @param {App} app @param {string} user @param {string} kind @param {string} name */
+async function watch (app, user, kind, name) {
+  const { statusCode } = await ask(app, user, 'PUT', `/${kind}/${encodeURIComponent(name)}`)
+  assert.equal(statusCode, 204)
+}
+
+/** @param {App} app @param {string} [user] @returns {Promise<{shown: string[], mark: string}>} `*`: new to them */
+async function changes (app, user = 'reader') {
+  const answer = await ask(app, user, 'GET', '/changes')
+  assert.equal(answer.statusCode, 200, answer.body)
+  const { items, read_mark: mark } = answer.json()
+  return {
+    shown: items.map((/** @type {any} */ item) => `${item.name} ${item.revision}${item.new ? '*' : ''}`), mark
+  }
+}
+
+/** Ids have whole seconds, and what is as old as the watching is not new. */
+const nextSecond = () => new Promise((resolve) => setTimeout(resolve, 1_000 - Date.now() % 1_000 + 20))
+
+test('a reader sees what others change in watched pages and what watched authors do, once each, the newest first',
+  async (t) => {
+    const app = await build(t)
+    await edit(app, 'a', 'before it was watched')
+    await watch(app, 'reader', 'pages', 'a')
+    await watch(app, 'reader', 'pages', 'not written yet')
+    await watch(app, 'reader', 'authors', 'admin')
+    await nextSecond()
+    await edit(app, 'a', 'by an author who is not watched')
+    await edit(app, 'other', 'by an author who is not watched')
+    await edit(app, 'b', 'by an author who is watched', 'admin')
+    await edit(app, 'a', 'both are watched', 'admin')
+    await edit(app, 'not written yet', 'it is now')
+    assert.deepEqual((await changes(app)).shown, ['not written yet 1*', 'a 3*', 'b 1*', 'a 2*', 'a 1'])
+    assert.deepEqual((await ask(app, 'reader', 'GET', '')).json(), { pages: ['a', 'not written yet'], authors: ['admin'] })
+
+    assert.equal((await ask(app, 'reader', 'DELETE', '/authors/admin')).statusCode, 204)
+    assert.equal((await ask(app, 'reader', 'DELETE', '/pages/not%20written%20yet')).statusCode, 204)
+    assert.equal((await ask(app, 'reader', 'DELETE', '/pages/never%20watched')).statusCode, 204)
+    assert.deepEqual((await changes(app)).shown, ['a 3*', 'a 2*', 'a 1'])
+    assert.deepEqual((await changes(app, 'editor')).shown, [], 'what others watch is their own affair')
+  })
+
+test('own changes are not new, and parts of the list follow each other', async (t) => {
+  const app = await build(t)
+  await watch(app, 'editor', 'pages', 'a')
+  await nextSecond()
+  for (const user of ['editor', 'admin', 'editor']) await edit(app, 'a', `by ${user}`, user)
+  assert.deepEqual((await changes(app, 'editor')).shown, ['a 3', 'a 2*', 'a 1'])
+  const first = (await ask(app, 'editor', 'GET', '/changes?limit=2')).json()
+  const second = (await ask(app, 'editor', 'GET', `/changes?limit=2&cursor=${first.next_cursor}`)).json()
+  assert.deepEqual([first.items.length, second.items.map((/** @type {any} */ { revision }) => revision)], [2, [1]])
+  assert.equal(second.next_cursor, null)
+})
+
+test('what was shown can be marked as read; what comes later is new, also if it was begun before', async (t) => {
+  const uri = wiki.freshUri()
+  const app = await build(t, { MONGODB_URI: uri })
+  await watch(app, 'reader', 'pages', 'a')
+  await nextSecond()
+  await edit(app, 'a', 'one')
+  await edit(app, 'a', 'two')
+  const { shown, mark } = await changes(app)
+  assert.deepEqual(shown, ['a 2*', 'a 1*'])
+  await edit(app, 'a', 'three')
+  assert.equal((await ask(app, 'reader', 'POST', '/read', /** @type {any} */ ({ read_mark: mark }))).statusCode, 204)
+  assert.deepEqual((await changes(app)).shown, ['a 3*', 'a 2', 'a 1'])
+
+  // As by a transaction that was long under way.
+  const db = await connect(t, uri)
+  const two = await db.collection('revisions').findOne({ page: 'a', revision: 2 })
+  const _id = new ObjectId(`${String(two?._id).slice(0, 8)}0000000000000000`)
+  await db.collection('revisions').insertOne({ ...two, _id, revision: 9 })
+  assert.ok((await changes(app)).shown.includes('a 9*'))
+  const all = (await changes(app)).mark
+  for (const again of [all, mark]) await ask(app, 'reader', 'POST', '/read', /** @type {any} */ ({ read_mark: again }))
+  assert.ok((await changes(app)).shown.every((change) => !change.endsWith('*')), 'an older mark takes nothing back')
+})
+
+test('a mark that the list has not given is refused, or means no more than now', async (t) => {
+  const app = await build(t)
+  await watch(app, 'reader', 'pages', 'a')
+  await nextSecond()
+  for (const mark of ['', 'x', '1', `${Date.now()}.x`, `${Date.now()}${`.${'0'.repeat(24)}`.repeat(101)}`]) {
+    const { statusCode } = await ask(app, 'reader', 'POST', '/read', /** @type {any} */ ({ read_mark: mark }))
+    assert.equal(statusCode, 400, mark)
+  }
+  const { statusCode } = await ask(app, 'reader', 'POST', '/read', /** @type {any} */ ({ read_mark: '9'.repeat(13) }))
+  assert.equal(statusCode, 204)
+  await edit(app, 'a', 'after a mark of the future')
+  assert.deepEqual((await changes(app)).shown, ['a 1*'])
+})
+
+test('a page that is renamed, with its subpages and again, stays watched; so does one that is deleted', async (t) => {
+  const app = await build(t)
+  for (const name of ['a', 'a/b', 'gone']) {
+    await edit(app, name, 'text')
+    await watch(app, 'reader', 'pages', name)
+  }
+  await watch(app, 'reader', 'pages', 'c')
+  const rename = (/** @type {string} */ from, /** @type {string} */ to) => app.inject({
+    method: 'POST', url: `/api/v1/pages/${from}/rename`, headers: bearer('editor'), payload: { to, subpages: true }
+  })
+  for (const [from, to] of [['a', 'b'], ['b', 'c']]) assert.equal((await rename(from, to)).statusCode, 201)
+  assert.equal((await app.inject({ method: 'DELETE', url: '/wiki/gone', headers: bearer('editor') })).statusCode, 200)
+  await edit(app, 'a', 'another page of the first name')
+  const { pages } = (await ask(app, 'reader', 'GET', '')).json()
+  assert.deepEqual(pages.sort(), ['c', 'c/b', 'gone'], 'each once')
+  const { shown } = await changes(app)
+  assert.ok(shown.some((change) => change.startsWith('gone 2')), 'its deletion is a change')
+  assert.ok(!shown.some((change) => change.startsWith('a ')), 'another page that took the name is not watched')
+})
+
+test('twenty processes of one person lose nothing, and nobody watches more than 1000 pages', async (t) => {
+  const uri = wiki.freshUri()
+  const apps = [await build(t, { MONGODB_URI: uri }), await build(t, { MONGODB_URI: uri })]
+  const names = Array.from({ length: 20 }, (_, index) => `page ${index}`)
+  await Promise.all(names.flatMap((name, index) => [0, 1].map(() => watch(apps[index % 2], 'reader', 'pages', name))))
+  assert.deepEqual((await ask(apps[0], 'reader', 'GET', '')).json().pages.sort(), names.sort())
+
+  const watchers = (await connect(t, uri)).collection('watchers')
+  const more = Array.from({ length: 980 }, (_, index) => ({ name: `more ${index}`, since: new Date() }))
+  await watchers.updateOne({}, { $push: /** @type {any} */ ({ pages: { $each: more } }) })
+  const refused = await ask(apps[0], 'reader', 'PUT', '/pages/one%20more')
+  assert.equal(refused.statusCode, 409)
+  assert.match(refused.json().detail, /You watch 1000 pages already\. Stop watching one of them first\./)
+  await watch(apps[0], 'reader', 'pages', 'more 1')
+  assert.equal((await ask(apps[0], 'reader', 'GET', '')).json().pages.length, 1_000)
+})
+
+test('changes of many watched pages are merged, and the database reads no more of them than are shown', async (t) => {
+  const uri = wiki.freshUri()
+  const app = await build(t, { MONGODB_URI: uri })
+  const db = await connect(t, uri)
+  const names = Array.from({ length: 250 }, (_, index) => `page ${index}`)
+  await watch(app, 'reader', 'pages', names[0])
+  const since = new Date(0)
+  await db.collection('watchers').updateOne({}, { $set: { pages: names.map((name) => ({ name, since })) } })
+  const revisions = Array.from({ length: 40 }, (_, index) => names.map((page, number) => ({
+    _id: new ObjectId((1_000 * index + number).toString(16).padStart(24, '0')),
+    page,
+    revision: index + 1,
+    follows: index || null,
+    content: 'text',
+    content_bytes: 4,
+    tags: [],
+    author: 'editor',
+    summary: '',
+    deleted: false,
+    created_at: since
+  }))).flat()
+  await db.collection('revisions').insertMany(revisions)
+  await db.command({ profile: 2 })
+  const { items } = (await ask(app, 'reader', 'GET', '/changes?limit=100')).json()
+  await db.command({ profile: 0 })
+  assert.deepEqual(
+    items.map((/** @type {any} */ { name }) => name), names.slice(-100).reverse(), 'the newest of all groups'
+  )
+  const reads = await db.collection('system.profile')
+    .find({ 'command.find': 'revisions' }, { projection: { docsExamined: 1 } }).toArray()
+  const examined = reads.reduce((sum, { docsExamined }) => sum + docsExamined, 0)
+  assert.ok(reads.length === 3 && examined <= 3 * 101, `${reads.length} reads of ${examined} documents`)
+})
+
+/** @param {string} body */
+const addressIn = (body) => {
+  const [, path = ''] = /data-path="(\/feeds\/[\w-]{43})"/.exec(body) ?? []
+  return path
+}
+
+test('a feed has a secret address, which neither the database nor a log has, and which a new one replaces', async (t) => {
+  const uri = wiki.freshUri()
+  const log = new PassThrough()
+  let logged = ''
+  log.on('data', (text) => { logged += text })
+  const app = await wiki.build(t, { ...peopleOnly(t), MONGODB_URI: uri, LOG_LEVEL: 'trace' }, {}, { logTo: log })
+  const cookie = await cookieOf(app, 'reader')
+  await edit(app, 'a <b>', 'text')
+  await edit(app, 'other', 'text')
+  await watch(app, 'reader', 'pages', 'a <b>')
+  const made = await post(app, '/edit/watching/feed', {}, cookie)
+  assert.equal(made.statusCode, 200)
+  assert.equal(made.headers['cache-control'], 'private, no-store')
+  const path = addressIn(made.body)
+  const feed = await get(app, path)
+  assert.deepEqual([feed.statusCode, feed.headers['content-type'], feed.headers['cache-control']],
+    [200, 'application/atom+xml; charset=utf-8', 'private, no-cache'])
+  assert.match(feed.body, /<title>What reader watches<\/title>/)
+  assert.match(feed.body, /<title>a &lt;b&gt;: revision 1<\/title>/)
+  assert.doesNotMatch(feed.body, /other/)
+  const again = await get(app, path, { 'if-none-match': String(feed.headers.etag) })
+  assert.equal(again.statusCode, 304)
+
+  const second = addressIn((await post(app, '/edit/watching/feed', {}, cookie)).body)
+  assert.notEqual(second, path)
+  assert.equal((await get(app, path)).statusCode, 404)
+  assert.equal((await get(app, second)).statusCode, 200)
+  assert.doesNotMatch((await get(app, '/edit/watching', { ...BROWSER, ...cookie })).body, /\/feeds\//, 'shown only once')
+
+  await app.close()
+  const stored = JSON.stringify(await (await connect(t, uri)).collection('watchers').find().toArray())
+  for (const secret of [path, second].map((address) => address.slice('/feeds/'.length))) {
+    assert.ok(!stored.includes(secret) && !logged.includes(secret))
+  }
+  assert.match(logged, /"url":"\/feeds\/…"/)
+
+  const others = peopleOnly(t, { users: USERS.filter(({ name }) => name !== 'reader') })
+  const later = await wiki.build(t, { ...others, MONGODB_URI: uri })
+  assert.equal((await get(later, second)).statusCode, 404, 'of somebody who is no user any more')
+})
+
+test('a person finds the button on a page and an author’s list, and what is new on the page “Watching”', async (t) => {
+  const app = await build(t)
+  await edit(app, 'a/b c', 'text')
+  const page = await get(app, '/wiki/a/b%20c', BROWSER)
+  assert.match(page.body, /<a href="\/edit\/watch\/a\/b%20c">Watch<\/a>/)
+  assert.match((await get(app, '/changes?author=editor', BROWSER)).body, /href="\/edit\/watch-author\?author=editor"/)
+  assert.equal((await get(app, '/watching', BROWSER)).headers.location, '/edit/watching')
+  const unknown = await get(app, '/edit/watch/a/b%20c', BROWSER)
+  assert.match(String(unknown.headers.location), /^\/edit\/sign-in\?to=%2Fedit%2Fwatch%2Fa%2Fb/)
+
+  const cookie = await cookieOf(app, 'reader')
+  const see = async (/** @type {string} */ url) => {
+    const { statusCode, headers, body } = await get(app, url, { ...BROWSER, ...cookie })
+    assert.deepEqual([statusCode, headers['cache-control']], [200, 'private, no-store'], url)
+    return body
+  }
+  assert.match(await see('/edit/watching'), /You watch nothing yet/)
+  assert.match(await see('/edit/watch/a/b%20c'), /You do not watch this page[^]*<button class="primary">Watch<\/button>/)
+  for (const [url, fields, location] of /** @type {const} */ ([
+    ['/edit/watch/a/b%20c', {}, '/edit/watch/a/b%20c'],
+    ['/edit/watch-author', { author: 'admin' }, '/edit/watch-author?author=admin']
+  ])) {
+    const { statusCode, headers } = await post(app, url, { ...fields, watch: 'yes' }, cookie)
+    assert.deepEqual([statusCode, headers.location], [303, location])
+    assert.match(await see(location), /<button class="primary">Stop watching<\/button>/)
+  }
+  await nextSecond()
+  await edit(app, 'a/b c', 'more', 'admin')
+  const list = await see('/edit/watching')
+  assert.equal([...list.matchAll(/class="new-change"/g)].length, 1)
+  assert.match(list, /Stop watching a\/b c/)
+  const [, mark] = /name="mark" value="([^"]*)"/.exec(list) ?? []
+  assert.equal((await post(app, '/edit/watching/read', { mark }, cookie)).statusCode, 303)
+  assert.doesNotMatch(await see('/edit/watching'), /new-change|Mark all as read/)
+
+  await post(app, '/edit/watch-author', { author: 'admin', watch: 'no' }, cookie)
+  assert.match(await see('/edit/watch-author?author=admin'), /<button class="primary">Watch<\/button>/)
+  const foreign = { ...cookie, 'sec-fetch-site': 'cross-site' }
+  assert.equal((await post(app, '/edit/watch/x', { watch: 'yes' }, foreign)).statusCode, 403)
+})
+
+test('a wiki that knows nobody by name shows nothing of it', async (t) => {
+  const app = await wiki.build(t)
+  await save(app, 'a', 'text')
+  assert.doesNotMatch((await get(app, '/wiki/a', BROWSER)).body, /[Ww]atch/)
+  assert.equal((await get(app, '/edit/watching', BROWSER)).statusCode, 404)
+  const { paths, tags } = (await get(app, '/api/v1/openapi.json')).json()
+  assert.doesNotMatch(JSON.stringify([Object.keys(paths), tags]), /[Ww]atch/)
+})
