@@ -190,8 +190,8 @@ async function registerRoutes (app, { config, services, counter, processes, fast
   await app.register(fileRoutes, { files, maxBytes: config.UPLOAD_MAX_BYTES, policy })
   await app.register(pictureRoutes, { files, search })
   await app.register(authorRevertRoutes, { authorRevert: services.authorRevert })
-  if (users && sessions) await app.register(signInRoutes, { users, sessions, clientKey, secure })
   if (watching) await app.register(watchingRoutes, { watching, history, publicUrl: config.PUBLIC_URL })
+  if (users && sessions) await app.register(signInRoutes, { users, sessions, clientKey, secure })
 }
 
 /**

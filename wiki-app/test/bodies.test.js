@@ -8,7 +8,9 @@ const wiki = useWiki()
 /** These routes need no body: their URLs say everything. */
 const NEED_NO_BODY = [
   'DELETE /wiki/*', 'POST /edit/delete/*', 'POST /edit/sign-out', 'DELETE /api/v1/pages/:name',
-  'POST /edit/delete-picture/:file', 'DELETE /api/v1/files/:file', 'POST /edit/short-link/*'
+  'POST /edit/delete-picture/:file', 'DELETE /api/v1/files/:file', 'POST /edit/short-link/*',
+  'POST /edit/watching/feed', 'PUT /api/v1/watching/pages/:name', 'DELETE /api/v1/watching/pages/:name',
+  'PUT /api/v1/watching/authors/:author', 'DELETE /api/v1/watching/authors/:author'
 ]
 const JSON_TYPE = 'application/json'
 const FORM = 'application/x-www-form-urlencoded'

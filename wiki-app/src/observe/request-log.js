@@ -73,4 +73,4 @@ export function createRequestLog (log, { idOf, viewRoutes, viewsPerS }) {
 }
 
 /** The query holds what people search for, and a feed's address its secret. @param {{url?: string}} request */
-export const pathOf = ({ url = '' }) => url.split('?', 1)[0].slice(0, PATH_MAX_CHARS).replace(SECRET, '$1…')
+export const pathOf = ({ url = '' }) => url.split('?', 1)[0].slice(0, PATH_MAX_CHARS).replace(SECRET, '$1-')

@@ -75,7 +75,10 @@ export async function watchRoutes (app, { watching }) {
   }
 }
 
-/** @param {FastifyRequest} request @param {FastifyReply} reply @param {{watched: boolean} & Record<string, unknown>} shown */
+/**
+ * @param {FastifyRequest} request @param {FastifyReply} reply
+ * @param {{watched: boolean} & Record<string, unknown>} shown
+ */
 function send (request, reply, shown) {
   if (!wantsHtml(request)) return reply.send({ watched: shown.watched })
   return reply.type(HTML).send(renderFor(request, 'watch', { ...shown, watchingUrl: WATCHING_URL }))

@@ -218,6 +218,10 @@ for (const [where, options, widths] of DEVICES) {
       await look(`signed in, ${name}`)
       await page.goto('/edit/text/Home')
       await look(`editor, ${name}`)
+      if (name === 'reader') {
+        await page.goto('/edit/watching')
+        await look('nothing is watched')
+      }
       if (name === 'editor') {
         await page.getByLabel('Text, in').fill('text')
         await page.getByRole('button', { name: 'Save' }).click()
@@ -225,6 +229,17 @@ for (const [where, options, widths] of DEVICES) {
         await look('saved page')
       }
       if (name === 'admin') {
+        for (const [what, url] of [['a page', '/edit/watch/Home'], ['an author', '/edit/watch-author?author=editor']]) {
+          await page.goto(url)
+          await look(`${what}, not watched`)
+          await page.getByRole('button', { name: 'Watch', exact: true }).click()
+          await page.getByRole('button', { name: 'Stop watching' }).waitFor()
+          await look(`${what}, watched`)
+        }
+        await page.getByRole('banner').getByRole('link', { name: 'Watching' }).click()
+        await page.getByRole('button', { name: 'Make an address' }).click()
+        await page.getByLabel('The address of your feed').waitFor()
+        await look('what is watched, and its feed')
         await page.goto('/edit/revert-author')
         await look('taking back an author’s changes')
         await page.getByLabel('The author’s name').fill('editor')

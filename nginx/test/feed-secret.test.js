@@ -1,0 +1,22 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { request } from '@stevec/harness/request'
+import { startRole } from './helper.js'
+
+const HOSTS = /** @type {const} */ ({ origin: 'source.localhost', edge: 'wiki.localhost', local: 'localhost' })
+const ROLES = /** @type {(keyof typeof HOSTS)[]} */ (Object.keys(HOSTS))
+
+for (const role of ROLES) {
+  test(`${role} passes a feed's address on and logs it without its secret, and any other address whole`, async (t) => {
+    const nginx = await startRole(role, (_incoming, response) => {
+      response.setHeader('Cache-Control', 'private, no-cache').end('a feed')
+    })
+    t.after(() => nginx.stop())
+    const paths = ['/feeds/secret-1', '/feeds/secret-2?x=secret-3', '//feeds/secret-4', '/wiki/feeds/page']
+    for (const path of paths) await request(`${nginx.url(HOSTS[role])}${path}`)
+    assert.deepEqual(nginx.arrived.map(({ url }) => url), paths)
+    const lines = await nginx.log('/feeds/-', 3)
+    assert.ok(lines.every((line) => !JSON.stringify(line).includes('secret')))
+    await nginx.log('/wiki/feeds/page', 1)
+  })
+}
