@@ -51,7 +51,11 @@ async function decode (manifests) {
 
 const FULL = {
   wiki: {
-    replicas: 3, settings: { CACHE_POLICY: 'ttl' }, picturesClaim: 'pictures', importsMib: 300, wordsMib: 64,
+    replicas: 3,
+    settings: { CACHE_POLICY: 'ttl' },
+    picturesClaim: 'pictures',
+    importsMib: 300,
+    wordsMib: 64,
     resources: {}
   },
   edge: { enabled: true, replicas: 2, profile: 'rfc9111', cacheMib: 64, bodiesMib: 128, resources: {} },
