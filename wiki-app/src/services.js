@@ -18,6 +18,7 @@ import { createHistory } from './history/history.js'
 import { createMergeSave } from './writing/merge-save.js'
 import { defineModels } from './pages/model.js'
 import { createOldRevisions } from './history/old-revisions.js'
+import { createQueue } from './queue/queue.js'
 import { createSearch } from './search/search.js'
 import { createPageStore } from './pages/store.js'
 import { WRITE_STRATEGIES } from './pages/commit.js'
@@ -39,6 +40,7 @@ import { createWords } from './words/words.js'
 /** @import {CreateS3} from './files/storage/storages.js' */
 /** @import {createMetrics} from './observe/metrics.js' */
 /** @import {Models} from './pages/model.js' */
+/** @import {Work} from './queue/worker.js' */
 /** @import {SharedRedis} from './shared/connection.js' */
 /** @import {Config} from './settings.js' */
 /** @import {Tracing} from './tracing/tracing.js' */
@@ -78,7 +80,6 @@ export function createServices (config, log, parts) {
   const metrics = createMetrics?.(database)
   const redis = redisOf(config, log)
   const replica = replicaOf(config, log)
-  if (redis) metrics?.addRedis(redis)
   const policy = policyOf(config)
   const purges = purgesOf(config, log, { ...parts, policy, connection })
 
@@ -87,9 +88,10 @@ export function createServices (config, log, parts) {
   const renderer = watched(rendering, metrics?.timed, tracing?.rendering)
   const { shortLinks, refuseOtherForms } = shortLinksOf(config, { models, connection, redis, replica, tracing })
   const storeSettings = { ...storeSettingsOf(config), createLoader: tracing?.createLoader }
-  const pages = createPageStore({ models, renderer, outbox: purges, shortLinks, log, ...storeSettings })
+  const { pages, queue } = pagesOf({ models, renderer, outbox: purges, shortLinks, log, ...storeSettings }, database)
   const store = watched(pages, metrics?.counted, tracing?.changing)
   const saving = createSaving({ config, log, store, renderer, models, database, metrics })
+  metrics?.addParts({ redis, queue })
   const history = createHistory(models)
   const pictures = createPictures({ config, log, connection, createS3: parts.createS3, outbox: purges })
   return {
@@ -99,6 +101,7 @@ export function createServices (config, log, parts) {
     metrics,
     policy,
     purges,
+    queue,
     redis,
     replica,
     presence: redis && createPresence({ redis }),
@@ -133,6 +136,19 @@ export function createServices (config, log, parts) {
  * @returns {T} of the same interface
  */
 const watched = (part, ...watchers) => watchers.reduce((inner, watch) => watch ? watch(inner) : inner, part)
+
+/**
+ * The store leaves work to the queue, which asks the store to do it.
+ * @param {Omit<Parameters<typeof createPageStore>[0], 'later'> & {log: Log}} parts @param {Database} database
+ */
+function pagesOf (parts, { connection, isUnavailable }) {
+  /** @type {Record<string, Work>} */
+  const works = {}
+  const queue = createQueue({ connection, works, isUnavailable, log: parts.log })
+  const pages = createPageStore({ ...parts, later: queue.add })
+  Object.assign(works, pages.works)
+  return { pages, queue }
+}
 
 /**
  * @param {import('./access/users.js').Users | null} users

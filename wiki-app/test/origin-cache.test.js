@@ -206,7 +206,9 @@ test('a cached page keeps no other memory alive, and all of its memory counts to
 
   // The stored HTML has this version, so nothing is rendered.
   const renderer = /** @type {any} */ ({ version: model?.renderer })
-  const store = createPageStore({ models: defineModels(connection), renderer, readsAtOnce: batch, log: quiet })
+  const store = createPageStore({
+    models: defineModels(connection), renderer, later: async () => {}, readsAtOnce: batch, log: quiet
+  })
   const cachingOf = createCachingOf(cachePolicy('revalidate', /** @type {any} */ ({})))
   /** @type {import('../src/caching/origin-cache.js').OriginCache<View>} */
   const cache = createOriginCache({ connection, collection: 'pages', maxBytes, log: quiet })

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { createWaker } from '../queue/waker.js'
 import { createBatchPurger } from './purge-batch.js'
 import { createPurgeEntries } from './purge-entries.js'
 
@@ -86,6 +87,8 @@ export function createPurgeQueue ({ connection, purge, staleOf, log, timing = {}
     add: (commits, session) => store.add(commits.map(staleOf), session),
     /** @param {string[]} urls  without scheme and host @param {ClientSession} session */
     addUrls: (urls, session) => store.add([{ everything: false, urls, tags: [] }], session),
+    /** @param {ClientSession} session */
+    addEverything: (session) => store.add([{ everything: true }], session),
     /** Call this after the transaction. */
     added: waker.wakeUp,
     isPurged: store.isPurged,
@@ -112,38 +115,6 @@ export function createPurgeQueue ({ connection, purge, staleOf, log, timing = {}
 }
 
 /** @typedef {ReturnType<typeof createPurgeQueue>} PurgeQueue */
-
-/** @param {{signal: AbortSignal, gatherMs: number}} options */
-function createWaker ({ signal, gatherMs }) {
-  let wake = () => {}
-  let woken = false
-
-  function wakeUp () {
-    woken = true
-    wake()
-  }
-
-  /** @param {number} ms */
-  function wakeUpIn (ms) { setTimeout(wakeUp, ms).unref() }
-
-  /** @param {number} ms */
-  const pause = (ms) => sleep(ms, undefined, { signal, ref: false }).catch(() => {})
-
-  /** @param {number} ms  at most */
-  async function idle (ms) {
-    if (!woken) {
-      const waking = new AbortController()
-      wake = () => waking.abort()
-      const ends = AbortSignal.any([signal, waking.signal])
-      await sleep(ms, undefined, { signal: ends, ref: false }).catch(() => {})
-    }
-    const gather = woken
-    woken = false
-    if (gather) await pause(gatherMs)
-  }
-
-  return { wakeUp, wakeUpIn, pause, idle }
-}
 
 function createConfirmations () {
   /** @type {Set<() => void>} */

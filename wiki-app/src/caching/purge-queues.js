@@ -24,6 +24,7 @@ export function createPurgeQueues ({ purges, ...parts }) {
   return {
     async add (commits, session) { for (const queue of queues) await queue.add(commits, session) },
     async addUrls (urls, session) { for (const queue of queues) await queue.addUrls(urls, session) },
+    async addEverything (session) { for (const queue of queues) await queue.addEverything(session) },
     added () { for (const queue of queues) queue.added() },
     isPurged: async (names) => (await Promise.all(queues.map((queue) => queue.isPurged(names)))).every(Boolean),
     state: () => together(queues.map((queue) => queue.state())),

@@ -4,11 +4,13 @@ import { performance } from 'node:perf_hooks'
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
 import { ConfigError } from '../config-error.js'
 import { deferredMetrics } from './deferred-metrics.js'
+import { queueMetrics } from './queue-metrics.js'
 import { createRequestDurations } from './request-durations.js'
 import { wordsMetrics } from './words-metrics.js'
 
 /** @import {Deferred} from './deferred-metrics.js' */
 /** @import {PageStore} from '../pages/store.js' */
+/** @import {Queue} from '../queue/queue.js' */
 /** @import {Freshest} from './words-metrics.js' */
 
 /** From a cached page to a database that hardly responds. */
@@ -57,8 +59,8 @@ export function createMetrics ({ ping }) {
       registers[0].registerMetric(activeLoopCounter())
     },
 
-    /** @param {{state: () => {available: boolean}}} redis */
-    addRedis: (redis) => { registers[0].registerMetric(redisGauge(redis)) },
+    /** @param {Observed} parts */
+    addParts: (parts) => { for (const metric of metricsOf(parts)) registers[0].registerMetric(metric) },
 
     /** @param {Freshest} words */
     addWords: (words) => { for (const metric of wordsMetrics(words)) registers[0].registerMetric(metric) },
@@ -111,6 +113,12 @@ const databaseGauge = (ping) => new Gauge({
     this.set(await ping().then(() => 1, () => 0))
   }
 })
+
+/**
+ * @typedef {{redis?: {state: () => {available: boolean}}, queue: Pick<Queue, 'state'>}} Observed
+ * @param {Observed} parts
+ */
+const metricsOf = ({ redis, queue }) => [...queueMetrics(queue), ...redis ? [redisGauge(redis)] : []]
 
 /** @param {{state: () => {available: boolean}}} redis */
 const redisGauge = ({ state }) => new Gauge({

@@ -47,7 +47,7 @@ import { createWriteEdits } from './write-edits.js'
 /**
  * `add` runs within the transaction, `added` once it is durable.
  * @typedef {(commits: Commit[], session: ClientSession) => Promise<void>} AddCommits
- * @typedef {{add: AddCommits, added: () => void}} Outbox
+ * @typedef {{add: AddCommits, addEverything: (session: ClientSession) => Promise<void>, added: () => void}} Outbox
  */
 
 /**

@@ -9,8 +9,44 @@ import { NAME_ORDER } from './model.js'
 /** With more linking pages, everything is purged. */
 export const LINKING_MAX = 1_000
 
-/** Within the transaction that changes a page. @param {Models} models */
-export function createLinkTargets ({ Pages, Targets, Tags }) {
+const MARKED_AT_ONCE = 1_000
+/** The kind of work that `markPart` does. */
+export const OUTDATED_LINKS = 'outdated-links'
+
+/** @typedef {(work: {kind: typeof OUTDATED_LINKS, name: string}, session: ClientSession) => Promise<void>} Later */
+
+/**
+ * Within the transaction that changes a page.
+ * @param {Models} models @param {{later: Later}} options  `later`: writes down what is to be done after it
+ */
+export function createLinkTargets ({ Pages, Targets, Tags }, { later }) {
+  /**
+   * @param {string} name @param {{after?: string, limit: number, session?: ClientSession}} options
+   * @returns {Promise<string[]>} names of pages, without the page itself, in NAME_ORDER
+   */
+  async function linkingTo (name, { after = '', limit, session }) {
+    const found = await driverOf(Pages)
+      .find({ links: name, deleted_at: null, _id: { $gt: after, $ne: name } }, {
+        projection: { _id: 1 },
+        sort: { _id: 1 },
+        limit,
+        batchSize: limit,
+        // The index of links has it.
+        collation: NAME_ORDER,
+        session
+      })
+      .toArray()
+    return found.map(({ _id }) => _id)
+  }
+
+  /** @param {string[]} names @param {ClientSession} [session] */
+  async function markOutdated (names, session) {
+    if (names.length === 0) return
+    await driverOf(Pages).updateMany(
+      { _id: { $in: names } }, { $set: { links_outdated: outdatedMark() } }, { session }
+    )
+  }
+
   return {
     /**
      * @param {ClientSession} session @param {Change[]} changes  of the names that each page links to
@@ -42,18 +78,22 @@ export function createLinkTargets ({ Pages, Targets, Tags }) {
         .exec()
       if (is === null) await Targets.deleteOne({ _id: name, is: null, sources: 0 }, { session }).exec()
       if ((is === null) === (was === null)) return []
-      const linking = { links: name, deleted_at: null, _id: mongoose.trusted({ $ne: name }) }
-      // The index of links has this collation.
-      const inOrder = { session, collation: NAME_ORDER }
-      await Pages.updateMany(linking, { $set: { links_outdated: outdatedMark() } }, inOrder).exec()
-      /** @type {{_id: string}[]} */
-      const pages = await Pages
-        .find(linking, { _id: 1 }, inOrder)
-        .sort({ _id: 1 })
-        .limit(LINKING_MAX + 1)
-        .lean()
-        .exec()
-      return pages.map(({ _id }) => _id)
+      const linking = await linkingTo(name, { session, limit: LINKING_MAX + 1 })
+      if (linking.length > LINKING_MAX) await later({ kind: OUTDATED_LINKS, name }, session)
+      else await markOutdated(linking, session)
+      return linking
+    },
+
+    /**
+     * The same outside the transaction, for a page with more links to it than an edit can wait for. A page that is
+     * marked in vain shows the same HTML again.
+     * @param {string} name @param {string} after  the name that the previous part ended with; '' at first
+     * @returns {Promise<string | null>} the name that this part ends with; null: it was the last one
+     */
+    async markPart (name, after) {
+      const linking = await linkingTo(name, { after, limit: MARKED_AT_ONCE })
+      await markOutdated(linking)
+      return linking.length < MARKED_AT_ONCE ? null : linking[linking.length - 1]
     },
 
     /** @param {string[]} names @param {ClientSession} [session] @returns {Promise<Set<string>>} */

@@ -2,7 +2,7 @@ import { migrationsOf } from '../migrations/index.js'
 import { createKeyedMutex } from '../process/keyed-mutex.js'
 import { createCommit } from './commit.js'
 import { createCurrentHtml } from './current-html.js'
-import { createLinkTargets } from './link-targets.js'
+import { createLinkTargets, OUTDATED_LINKS } from './link-targets.js'
 import { createNameReads } from './read-names.js'
 import { createPageReads } from './read-pages.js'
 import { createRename } from './rename-page.js'
@@ -10,13 +10,15 @@ import { createPrepare, createPreview, createRemove, createSave } from './save-p
 import { createSubpages } from './subpages.js'
 
 /** @import {Renderer} from '../markdown/renderer.js' */
+/** @import {Work} from '../queue/worker.js' */
 /** @import {Outbox} from './commit.js' */
+/** @import {Later} from './link-targets.js' */
 /** @typedef {typeof import('../database/batch-loader.js').createBatchLoader} CreateLoader */
 
 /** @typedef {ReturnType<typeof createPageStore>} PageStore */
 
 /** @type {Outbox} */
-const SILENT = { add: async () => {}, added: () => {} }
+const SILENT = { add: async () => {}, addEverything: async () => {}, added: () => {} }
 
 /** @type {import('./commit.js').MovedLinks} */
 const NO_LINKS = { move: async () => new Map(), forget: async () => {} }
@@ -29,16 +31,18 @@ const TOGETHER = { strategy: 'group-commit', max: 1_000, waitMs: 0 }
 
 /**
  * All names are canonical.
- * @typedef {{models: import('./model.js').Models, renderer: Renderer, outbox?: Outbox, readsAtOnce: number}} Required
- * @typedef {Required & {shortLinks?: import('./commit.js').MovedLinks, saving?: import('./commit.js').Saving}} Parts
+ * @typedef {{models: import('./model.js').Models, renderer: Renderer, later: Later, readsAtOnce: number}} Required
+ * @typedef {{outbox?: Outbox, shortLinks?: import('./commit.js').MovedLinks, saving?: import('./commit.js').Saving}}
+ *   Optional
+ * @typedef {Required & Optional} Parts
  * @param {Parts & {createLoader?: CreateLoader, log: Pick<import('fastify').FastifyBaseLogger, 'warn'>}} parts
  */
 export function createPageStore ({
-  models, renderer, outbox = SILENT, shortLinks = NO_LINKS, saving = SYNC, readsAtOnce, createLoader, log
+  models, renderer, outbox = SILENT, later, shortLinks = NO_LINKS, saving = SYNC, readsAtOnce, createLoader, log
 }) {
   const { Pages } = models
   const runExclusive = createKeyedMutex()
-  const targets = createLinkTargets(models)
+  const targets = createLinkTargets(models, { later })
   const subpages = createSubpages(models)
   const currentHtml = createCurrentHtml({ Pages, targets, renderer, runExclusive, log })
   const context = { models, targets, subpages, shortLinks, currentHtml, renderer, outbox, runExclusive }
@@ -57,6 +61,15 @@ export function createPageStore ({
     rename: createRename(context),
     preview: createPreview(context),
     findSubpages: subpages.find,
+    /** What `later` was given, for the queue. @type {Record<string, Work>} */
+    works: {
+      [OUTDATED_LINKS]: {
+        step: ({ name, done_up_to: doneUpTo }) => targets.markPart(name, doneUpTo),
+        // Caches may have got pages since the edit that were not marked yet.
+        finish: (_entry, session) => outbox.addEverything(session),
+        finished: outbox.added
+      }
+    },
     migrations: migrationsOf(context),
     /** Queued pages stay as stored. */
     close: async () => currentHtml.close()

@@ -1,3 +1,5 @@
+import { lagOf } from '../queue/queue.js'
+
 /** @import {Node} from './nodes.js' */
 /** @import {Stack} from './stack-file.js' */
 
@@ -10,6 +12,7 @@
  * @property {{available: boolean, since: Date, nodes: Node[], failedOverAt: Date | null}} database
  * @property {{available: boolean, since: Date, failedOverAt: Date | null}} [redis]
  * @property {{failing: boolean, since: Date, purgedAt: Date | null, lagS: number | null}} [purges]
+ * @property {ReturnType<import('../queue/queue.js').Queue['state']>} [queue]
  * @property {import('../words/words.js').Freshness & {since: Date}} [search]
  * @property {{strategy: string, records: number, bytes: number}} [deferred]  with an unsafe WRITE_STRATEGY
  * @property {Stack | null} [stack]  null: STATUS_FILE cannot be read; undefined: there is none
@@ -23,6 +26,7 @@
  *   last_failover_at?: string | null,
  *   last_purge_at?: string | null,
  *   last_purge_lag_s?: number | null,
+ *   tasks?: {waiting: number, set_aside: number, lag_s: number},
  *   building?: boolean,
  *   behind_s?: number,
  *   problem?: string | null,
@@ -51,12 +55,13 @@ const STACK_SILENT_MAX_MS = 30_000
  * @param {Date} now
  * @returns {Report}
  */
-export function reportOf ({ processes, database, redis, purges, search, deferred, stack }, now) {
+export function reportOf ({ processes, database, redis, purges, queue, search, deferred, stack }, now) {
   const services = [
     wikiOf(processes),
     databaseOf(database),
     ...redis === undefined ? [] : [redisOf(redis)],
     ...purges === undefined ? [] : [cachesOf(purges)],
+    ...queue === undefined ? [] : [queueOf(queue, now)],
     ...search === undefined ? [] : [searchOf(search)],
     ...deferred === undefined ? [] : [savingOf(deferred)]
   ]
@@ -128,6 +133,14 @@ const cachesOf = ({ failing, since, purgedAt, lagS }) => ({
   since: iso(since),
   last_purge_at: iso(purgedAt),
   last_purge_lag_s: lagS
+})
+
+/** @param {NonNullable<Seen['queue']>} queue @param {Date} now @returns {Service} */
+const queueOf = ({ waiting, setAside, oldestAt, isFailing }, now) => ({
+  name: 'queue',
+  status: isFailing || setAside > 0 ? 'degraded' : 'ok',
+  since: null,
+  tasks: { waiting, set_aside: setAside, lag_s: lagOf(oldestAt, now) }
 })
 
 /** An index that is being built, or a little late, works as it should. @param {NonNullable<Seen['search']>} search */

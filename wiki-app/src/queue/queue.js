@@ -1,0 +1,100 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createEntries } from './entries.js'
+import { createWaker } from './waker.js'
+import { createWorker } from './worker.js'
+
+/** @import {ClientSession, Connection} from 'mongoose' */
+/** @import {Entry} from './entries.js' */
+/** @import {Work} from './worker.js' */
+
+/**
+ * @typedef {object} Timing
+ * @property {number[]} lookAfterMs  when to look after something was added
+ * @property {number} checkMs  how often each process looks for what another one left behind
+ * @property {number} leaseMs  longer than a step takes
+ * @property {number} retryMs  the first pause after a failure; doubles up to `retryMaxMs`
+ * @property {number} retryMaxMs
+ * @property {number} failuresMax  then an entry is set aside
+ */
+/** @type {Timing} */
+const TIMING = {
+  lookAfterMs: [50, 500, 5_000],
+  checkMs: 10_000,
+  leaseMs: 60_000,
+  retryMs: 500,
+  retryMaxMs: 60_000,
+  failuresMax: 12
+}
+const CLOSE_MAX_MS = 2_000
+
+/**
+ * The wiki's list of things to do after an edit. The edit's transaction adds an entry, so a crash loses none. One
+ * process at a time works on an entry.
+ * @param {object} parts
+ * @param {Connection} parts.connection
+ * @param {Record<string, Work>} parts.works  by kind
+ * @param {(error: unknown) => boolean} parts.isUnavailable  the database is away: no failure of the entry
+ * @param {Pick<import('fastify').FastifyBaseLogger, 'warn' | 'error'>} parts.log
+ * @param {Partial<Timing>} [parts.timing]
+ */
+export function createQueue ({ connection, works, isUnavailable, log, timing = {} }) {
+  const times = { ...TIMING, ...timing }
+  const entries = createEntries(connection, times)
+  const closing = new AbortController()
+  const { signal } = closing
+  const waker = createWaker({ signal, gatherMs: 0 })
+  const workOn = createWorker({ connection, entries, works, isUnavailable, log, timing: times, signal })
+  let unreadable = false
+  /** @type {Promise<void>} */
+  let running = Promise.resolve()
+  let counts = { waiting: 0, setAside: 0, oldestAt: /** @type {Date | null} */ (null) }
+
+  /** @returns {Promise<boolean>} whether there was something to do */
+  async function workOnce () {
+    try {
+      const entry = await entries.claim()
+      const againMs = entry === null ? 0 : await workOn(entry)
+      if (againMs > 0) waker.wakeUpIn(againMs)
+      counts = await entries.counts()
+      if (unreadable) log.warn('the queue of things to do after edits goes on')
+      unreadable = false
+      return entry !== null
+    } catch (error) {
+      if (!unreadable && !signal.aborted) {
+        log.warn(`the queue of things to do after edits stands still: ${/** @type {Error} */ (error).message}`)
+      }
+      unreadable = true
+      await waker.pause(times.retryMs)
+      return true
+    }
+  }
+
+  async function work () {
+    while (!signal.aborted) {
+      // Random, so that processes do not look together.
+      if (!await workOnce()) await waker.idle(times.checkMs * (1 + Math.random() / 2))
+    }
+  }
+
+  return {
+    /** @param {Pick<Entry, 'kind' | 'name'>} work @param {ClientSession} session */
+    async add (work, session) {
+      await entries.add(work, session)
+      // It can be seen once the transaction is committed.
+      for (const ms of times.lookAfterMs) waker.wakeUpIn(ms)
+    },
+    /** As this process saw it last, at most `checkMs` ago. */
+    state: () => ({ ...counts, isFailing: unreadable }),
+    async open () { running = work() },
+    async close () {
+      closing.abort()
+      await Promise.race([running, sleep(CLOSE_MAX_MS, undefined, { ref: false })])
+    }
+  }
+}
+
+/** @param {Date | null} oldestAt @param {Date} now @returns {number} whole seconds, as ids have them */
+export const lagOf = (oldestAt, now) =>
+  oldestAt === null ? 0 : Math.max(0, Math.round((now.getTime() - oldestAt.getTime()) / 1000))
+
+/** @typedef {ReturnType<typeof createQueue>} Queue */
