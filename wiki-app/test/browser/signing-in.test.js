@@ -7,7 +7,8 @@ import { assertAccessible, signIn, useBrowser } from './helper.js'
 const browser = useBrowser()
 
 /** What leads to writing. */
-const WRITING = '[href^="/edit/"]:not([href="/edit/sign-in"]), [action^="/edit/"]:not([action="/edit/sign-out"])'
+const WRITING = '[href^="/edit/"]:not([href="/edit/sign-in"], [href^="/edit/watch"]), ' +
+  '[action^="/edit/"]:not([action="/edit/sign-out"])'
 
 test('signing in leads back to the page, and all pages and tabs show the name until signing out', async (t) => {
   const { app, page } = await browser.open(t, {}, peopleOnly(t))
