@@ -30,7 +30,7 @@ const nameOf = (/** @type {number} */ number) => `Person ${number}`
 const tokenOf = (/** @type {string} */ name) => `stevec_${sha256(name).slice(0, 40)}`
 const headersOf = (/** @type {string} */ name) => ({ authorization: `Bearer ${tokenOf(name)}` })
 
-/** @param {string} directory @returns {Promise<Record<string, string>>} settings of a wiki with an author and readers */
+/** @param {string} directory @returns {Promise<Record<string, string>>} settings of a wiki with these people */
 async function settingsIn (directory) {
   const file = path.join(directory, 'users.json')
   const password = await hashPassword('correct horse battery')

@@ -103,7 +103,4 @@ export const renameUrl = (name) => `/edit/rename/${encodeName(name)}`
 export const shortLinkFormUrl = (name) => `/edit/short-link/${encodeName(name)}`
 
 /** @param {string} name */
-export const watchUrl = (name) => `/edit/watch/${encodeName(name)}`
-
-/** @param {string} name */
 export const revertUrl = (name) => `/edit/revert/${encodeName(name)}`

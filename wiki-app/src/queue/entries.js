@@ -95,15 +95,17 @@ export function createEntries (connection, { leaseMs }) {
       })
     },
 
-    /** @returns {Promise<{waiting: number, setAside: number, oldestAt: Date | null}>} counts: at most 10 000 */
+    /** @returns {Promise<{waiting: number, setAside: number, oldestAt: Date | null}>} of the oldest 10 000 */
     async counts () {
-      const waiting = { set_aside_at: { $exists: false } }
-      const [count, setAside, oldest] = await Promise.all([
-        entries.countDocuments(waiting, { limit: COUNTED_MAX }),
-        entries.countDocuments({ set_aside_at: { $gt: new Date(0) } }, { limit: COUNTED_MAX }),
-        entries.findOne(waiting, { sort: { _id: 1 }, projection: { _id: 1 } })
-      ])
-      return { waiting: count, setAside, oldestAt: oldest?._id.getTimestamp() ?? null }
+      const found = await entries
+        .find({}, { projection: { set_aside_at: 1 }, sort: { _id: 1 }, limit: COUNTED_MAX })
+        .toArray()
+      const waiting = found.filter(({ set_aside_at: at }) => at === undefined)
+      return {
+        waiting: waiting.length,
+        setAside: found.length - waiting.length,
+        oldestAt: waiting[0]?._id.getTimestamp() ?? null
+      }
     }
   }
 }

@@ -1,6 +1,7 @@
 import {
-  deleteUrl, editUrl, historyUrl, linksUrl, rawUrl, renameUrl, shortLinkFormUrl, viewUrl, watchUrl
+  deleteUrl, editUrl, historyUrl, linksUrl, rawUrl, renameUrl, shortLinkFormUrl, viewUrl
 } from '../pages/name.js'
+import { watchUrl } from '../watching/addresses.js'
 
 /** What the row beside a page's title leads to (views/tools.eta). @param {string} name */
 export const toolUrls = (name) => ({

@@ -1,11 +1,11 @@
 import { nameOfPerson } from '../access/access.js'
 import { changesUrl } from '../history/change-item.js'
-import { viewUrl, watchUrl } from '../pages/name.js'
+import { viewUrl } from '../pages/name.js'
 import { isMisspelt, nameIn } from '../reading/address.js'
 import { toolUrls } from '../reading/tools.js'
 import { HTML, renderFor, wantsHtml } from '../views.js'
 import { AUTHOR_SCHEMA } from '../writing/change.js'
-import { WATCH_AUTHOR_URL, watchAuthorUrl, WATCHING_URL } from './addresses.js'
+import { WATCH_AUTHOR_URL, watchAuthorUrl, WATCHING_URL, watchUrl } from './addresses.js'
 
 /** @import {FastifyPluginAsync, FastifyReply, FastifyRequest} from 'fastify' */
 /** @import {Watching} from './watching.js' */

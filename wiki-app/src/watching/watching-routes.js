@@ -2,9 +2,9 @@ import { nameOfPerson } from '../access/access.js'
 import { COPY_SCRIPT_URL } from '../assets.js'
 import { changeItem, changesUrl } from '../history/change-item.js'
 import { absoluteRoot } from '../http/absolute-root.js'
-import { viewUrl, watchUrl } from '../pages/name.js'
+import { viewUrl } from '../pages/name.js'
 import { HTML, renderFor } from '../views.js'
-import { feedUrl, watchAuthorUrl, WATCHING_URL } from './addresses.js'
+import { feedUrl, watchAuthorUrl, WATCHING_URL, watchUrl } from './addresses.js'
 import { READ_MARK_PATTERN } from './read-marks.js'
 
 /** @import {FastifyPluginAsync, FastifyReply, FastifyRequest} from 'fastify' */
