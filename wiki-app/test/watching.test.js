@@ -46,17 +46,17 @@ async function changes (app, user = 'reader') {
   }
 }
 
-/** Ids have whole seconds, and what is as old as the watching is not new. */
+/** Ids have whole seconds, and what is of the second in which the watching begins is new. */
 const nextSecond = () => new Promise((resolve) => setTimeout(resolve, 1_000 - Date.now() % 1_000 + 20))
 
 test('a reader sees what others change in watched pages and what watched authors do, once each, the newest first',
   async (t) => {
     const app = await build(t)
     await edit(app, 'a', 'before it was watched')
+    await nextSecond()
     await watch(app, 'reader', 'pages', 'a')
     await watch(app, 'reader', 'pages', 'not written yet')
     await watch(app, 'reader', 'authors', 'admin')
-    await nextSecond()
     await edit(app, 'a', 'by an author who is not watched')
     await edit(app, 'other', 'by an author who is not watched')
     await edit(app, 'b', 'by an author who is watched', 'admin')
@@ -75,7 +75,6 @@ test('a reader sees what others change in watched pages and what watched authors
 test('own changes are not new, and parts of the list follow each other', async (t) => {
   const app = await build(t)
   await watch(app, 'editor', 'pages', 'a')
-  await nextSecond()
   for (const user of ['editor', 'admin', 'editor']) await edit(app, 'a', `by ${user}`, user)
   assert.deepEqual((await changes(app, 'editor')).shown, ['a 3', 'a 2*', 'a 1'])
   const first = (await ask(app, 'editor', 'GET', '/changes?limit=2')).json()
@@ -88,7 +87,6 @@ test('what was shown can be marked as read; what comes later is new, also if it 
   const uri = wiki.freshUri()
   const app = await build(t, { MONGODB_URI: uri })
   await watch(app, 'reader', 'pages', 'a')
-  await nextSecond()
   await edit(app, 'a', 'one')
   await edit(app, 'a', 'two')
   const { shown, mark } = await changes(app)
@@ -108,10 +106,23 @@ test('what was shown can be marked as read; what comes later is new, also if it 
   assert.ok((await changes(app)).shown.every((change) => !change.endsWith('*')), 'an older mark takes nothing back')
 })
 
+test('all that changed within a minute is read after one mark, also what the first part does not show', async (t) => {
+  const app = await build(t)
+  await watch(app, 'reader', 'authors', 'editor')
+  await Promise.all(Array.from({ length: 70 }, (_, index) => edit(app, `page ${index}`, 'text')))
+  const cookie = await cookieOf(app, 'reader')
+  const list = async (query = '') => (await get(app, `/edit/watching${query}`, { ...BROWSER, ...cookie })).body
+  const first = await list()
+  const [, mark] = /name="mark" value="([^"]*)"/.exec(first) ?? []
+  const [, next] = /href="\/edit\/watching(\?[^"]*)" rel="next"/.exec(first) ?? []
+  assert.match(await list(next), /<strong>New/)
+  await post(app, '/edit/watching/read', { mark }, cookie)
+  assert.doesNotMatch(await list() + await list(next), /<strong>New/)
+})
+
 test('a mark that the list has not given is refused, or means no more than now', async (t) => {
   const app = await build(t)
   await watch(app, 'reader', 'pages', 'a')
-  await nextSecond()
   for (const mark of ['', 'x', '1', `${Date.now()}.x`, `${Date.now()}${`.${'0'.repeat(24)}`.repeat(101)}`]) {
     const { statusCode } = await ask(app, 'reader', 'POST', '/read', /** @type {any} */ ({ read_mark: mark }))
     assert.equal(statusCode, 400, mark)
@@ -244,6 +255,7 @@ test('a feed has a secret address, which neither the database nor a log has, and
 test('a person finds the button on a page and an author’s list, and what is new on the page “Watching”', async (t) => {
   const app = await build(t)
   await edit(app, 'a/b c', 'text')
+  await nextSecond()
   const page = await get(app, '/wiki/a/b%20c', BROWSER)
   assert.match(page.body, /<a href="\/edit\/watch\/a\/b%20c">Watch<\/a>/)
   assert.match((await get(app, '/changes?author=editor', BROWSER)).body, /href="\/edit\/watch-author\?author=editor"/)
@@ -267,7 +279,6 @@ test('a person finds the button on a page and an author’s list, and what is ne
     assert.deepEqual([statusCode, headers.location], [303, location])
     assert.match(await see(location), /<button class="primary">Stop watching<\/button>/)
   }
-  await nextSecond()
   await edit(app, 'a/b c', 'more', 'admin')
   const list = await see('/edit/watching')
   assert.equal([...list.matchAll(/<strong>New<\/strong>/g)].length, 1)

@@ -82,7 +82,7 @@ const SCHEMAS = {
     response: {
       200: list('Revisions without their texts', 'WatchedChange', [{ ...CHANGE_EXAMPLE, new: true }], {
         read_mark: {
-          schema: { type: 'string', description: 'To mark these and all earlier ones as read.' }, example: MARK
+          schema: { type: 'string', description: 'To mark all of now as read, the newest 100 of the last minute and all before.' }, example: MARK
         }
       }),
       ...refusals()
@@ -133,12 +133,12 @@ export async function watchingApi (app, { watching }) {
   })
 
   app.get('/watching/changes', { config, schema: SCHEMAS.changes }, async (request, reply) => {
-    const { readMark, ...found } = await watching.changes(nameOfPerson(request), {
+    const { readMark, items, more } = await watching.changes(nameOfPerson(request), {
       before: readCursor(request, CHANGE_ID), limit: limitIn(request)
     })
     return sendPart(request, reply, {
       cacheControl: PRIVATE,
-      found,
+      found: { items, more },
       shown: (item) => ({ ...change(item), new: item.isNew }),
       position: ({ _id: id }) => String(id),
       others: { read_mark: readMark }

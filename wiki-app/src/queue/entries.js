@@ -34,13 +34,14 @@ const PROBLEM_MAX_CHARS = 500
 
 /**
  * @param {import('mongoose').Connection} connection
- * @param {{leaseMs: number}} options  a dead process's entries are due again after it
+ * @param {{leaseMs: number, retryMaxMs: number}} options  a dead process's entries are due again after `leaseMs`
  */
-export function createEntries (connection, { leaseMs }) {
+export function createEntries (connection, { leaseMs, retryMaxMs }) {
   const Entries = /** @type {import('mongoose').Model<Entry>} */ (
     /** @type {unknown} */ (connection.model('QueueEntry', schema)))
   const entries = driverOf(Entries)
   const claim = new mongoose.Types.ObjectId()
+  const aheadMs = 2 * Math.max(leaseMs, retryMaxMs)
   const inMs = (/** @type {number} */ ms) => new Date(Date.now() + ms)
   /** What another process has claimed meanwhile is left to it. @param {Pick<Entry, '_id'>} entry */
   const own = ({ _id }) => ({ _id, claim })
@@ -53,9 +54,17 @@ export function createEntries (connection, { leaseMs }) {
       )
     },
 
-    /** @returns {Promise<Entry | null>} the one that is due for the longest time */
-    claim: () => entries.findOneAndUpdate(
-      { set_aside_at: { $exists: false }, due_at: { $lte: new Date() } },
+    /**
+     * This process works on one at a time: what it has claimed before was interrupted. A date far ahead comes from a
+     * clock that was wrong.
+     * @param {string[]} kinds @returns {Promise<Entry | null>} the one that is due for the longest time
+     */
+    claim: (kinds) => entries.findOneAndUpdate(
+      {
+        set_aside_at: { $exists: false },
+        kind: { $in: kinds },
+        $or: [{ due_at: { $lte: new Date() } }, { due_at: { $gt: inMs(aheadMs) } }, { claim }]
+      },
       { $set: { claim, due_at: inMs(leaseMs) } },
       { sort: { due_at: 1 }, returnDocument: 'after' }
     ),

@@ -47,15 +47,28 @@ export function createQueue ({ connection, works, isUnavailable, log, timing = {
   let unreadable = false
   /** @type {Promise<void>} */
   let running = Promise.resolve()
+  let countedAtMs = 0
   let counts = { waiting: 0, setAside: 0, oldestAt: /** @type {Date | null} */ (null) }
+
+  async function count () {
+    countedAtMs = performance.now()
+    counts = await entries.counts()
+  }
+
+  /** While this process works on a long one. */
+  async function countAtTimes () {
+    if (performance.now() - countedAtMs > times.checkMs) await count()
+  }
 
   /** @returns {Promise<boolean>} whether there was something to do */
   async function workOnce () {
     try {
-      const entry = await entries.claim()
-      const againMs = entry === null ? 0 : await workOn(entry)
+      // Those of other kinds are for newer versions, which run beside this one or did.
+      const entry = await entries.claim(Object.keys(works))
+      if (entry !== null) await count()
+      const againMs = entry === null ? 0 : await workOn(entry, () => { countAtTimes().catch(() => {}) })
       if (againMs > 0) waker.wakeUpIn(againMs)
-      counts = await entries.counts()
+      await count()
       if (unreadable) log.warn('the queue of things to do after edits goes on')
       unreadable = false
       return entry !== null

@@ -25,11 +25,9 @@ import { inTransaction } from '../database/transaction.js'
 export function createWorker ({ connection, entries, works, isUnavailable, log, timing, signal }) {
   const { retryMs, retryMaxMs, failuresMax } = timing
 
-  /** @param {Entry} claimed @returns {Promise<void>} */
-  async function toTheEnd (claimed) {
+  /** @param {Entry} claimed @param {(entry: Entry) => void} onStep @returns {Promise<void>} */
+  async function toTheEnd (claimed, onStep) {
     const work = works[claimed.kind]
-    // Of a newer version, which runs beside this one or did.
-    if (work === undefined) throw new Error(`this version of the wiki does not know “${claimed.kind}”`)
     for (let entry = claimed; !signal.aborted;) {
       const doneUpTo = await work.step(entry)
       if (doneUpTo === null) {
@@ -39,7 +37,8 @@ export function createWorker ({ connection, entries, works, isUnavailable, log, 
         return work.finished()
       }
       if (!await entries.keep(entry, doneUpTo)) return
-      entry = { ...entry, done_up_to: doneUpTo }
+      entry = { ...entry, done_up_to: doneUpTo, failures: 0 }
+      onStep(entry)
     }
     await entries.release(claimed)
   }
@@ -57,12 +56,17 @@ export function createWorker ({ connection, entries, works, isUnavailable, log, 
   }
 
   /**
-   * @param {Entry} entry @returns {Promise<number>} milliseconds until it is due again; 0: it is done
-   * @throws {Error} when the database is away: the lease ends, and the entry is due again
+   * @param {Entry} claimed  of a kind in `works` @param {() => void} onStep
+   * @returns {Promise<number>} milliseconds until it is due again; 0: it is done
+   * @throws {Error} when the database is away: this process may claim it again
    */
-  return async function workOn (entry) {
+  return async function workOn (claimed, onStep) {
+    let entry = claimed
     try {
-      await toTheEnd(entry)
+      await toTheEnd(claimed, (next) => {
+        entry = next
+        onStep()
+      })
       return 0
     } catch (error) {
       if (isUnavailable(error)) throw error

@@ -11,17 +11,20 @@ import mongoose from 'mongoose'
  */
 const COMMIT_MAX_MS = 60_000
 const READ_MAX = 500
+/** Changes that one mark names. */
+export const MARKED_MAX = 100
 
 /** Milliseconds of the time of day, and the ids of changes. */
-export const READ_MARK_PATTERN = '^\\d{13}(\\.[0-9a-f]{24}){0,100}$'
+export const READ_MARK_PATTERN = `^\\d{13}(\\.[0-9a-f]{24}){0,${MARKED_MAX}}$`
 
 /**
- * What a reader has been shown, for `readAfter`.
- * @param {RevisionItem[]} items  shown, at most 100 @param {Date} askedAt  before they were read from the database
+ * What a reader may take as read, for `readAfter`.
+ * @param {RevisionItem[]} items  the newest, at most MARKED_MAX
+ * @param {Date} askedAt  before they were read from the database
  * @returns {string}
  */
 export function readMarkOf (items, askedAt) {
-  const recent = items.filter((item) => timeOf(item) > askedAt.getTime() - COMMIT_MAX_MS)
+  const recent = items.filter((item) => timeOf(item) >= askedAt.getTime() - COMMIT_MAX_MS)
   return [askedAt.getTime(), ...recent.map(({ _id }) => String(_id))].join('.')
 }
 
@@ -37,7 +40,7 @@ export function readAfter ({ read_before: readBefore, read }, mark, now) {
   const ids = [...new Set([...read.map(String), ...shown])].map((id) => new mongoose.Types.ObjectId(id))
   return {
     read_before: new Date(upToMs),
-    read: ids.filter((_id) => timeOf({ _id }) > upToMs).slice(-READ_MAX)
+    read: ids.filter((_id) => timeOf({ _id }) >= upToMs).slice(-READ_MAX)
   }
 }
 
@@ -52,10 +55,13 @@ export function isNewTo ({ _id: user, pages, authors, read_before: readBefore, r
   const [sincePage, sinceAuthor] = [since(pages), since(authors)]
   return (item) => {
     const watchedSinceMs = Math.min(sincePage.get(item.page) ?? Infinity, sinceAuthor.get(item.author) ?? Infinity)
-    return timeOf(item) > Math.max(watchedSinceMs, readBefore.getTime()) && !known.has(String(item._id)) &&
+    return timeOf(item) >= Math.max(watchedSinceMs, readBefore.getTime()) && !known.has(String(item._id)) &&
       keyOf(item.author) !== user
   }
 }
 
-/** An id has whole seconds, and is made when a change begins. @param {{_id: Types.ObjectId}} item */
+/** An id has whole seconds, and is made when a change begins. @param {Date} date */
+export const asIdsHave = (date) => new Date(Math.floor(date.getTime() / 1000) * 1000)
+
+/** @param {{_id: Types.ObjectId}} item */
 const timeOf = ({ _id }) => _id.getTimestamp().getTime()

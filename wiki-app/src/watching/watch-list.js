@@ -1,5 +1,6 @@
 import createError from '@fastify/error'
 import { driverOf } from '../database/driver.js'
+import { asIdsHave } from './read-marks.js'
 
 /** @import {Models} from '../pages/model.js' */
 /** @import {Watcher, Watchers} from './model.js' */
@@ -75,7 +76,7 @@ export function createWatchList ({ Watchers, Pages }) {
       await set(user)
       const { matchedCount } = await watchers.updateOne(
         { _id: user, [`${kind}.name`]: { $ne: name }, [`${kind}.${WATCHED_MAX - 1}`]: { $exists: false } },
-        { $push: /** @type {any} */ ({ [kind]: { name, since: new Date() } }) }
+        { $push: /** @type {any} */ ({ [kind]: { name, since: asIdsHave(new Date()) } }) }
       )
       if (matchedCount > 0) return
       const known = await watchers.findOne({ _id: user, [`${kind}.name`]: name }, { projection: { _id: 1 } })
@@ -94,6 +95,6 @@ export function createWatchList ({ Watchers, Pages }) {
 }
 
 /** What was there before anything was watched is read. */
-const nothing = () => ({ pages: [], authors: [], read: [], read_before: new Date() })
+const nothing = () => ({ pages: [], authors: [], read: [], read_before: asIdsHave(new Date()) })
 
 /** @typedef {ReturnType<typeof createWatchList>} WatchList */

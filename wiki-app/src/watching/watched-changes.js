@@ -11,6 +11,8 @@ import { ITEM_FIELDS } from '../history/history.js'
  * https://www.mongodb.com/docs/manual/tutorial/sort-results-with-indexes/#sort-and-non-prefix-subset-of-an-index
  */
 const NAMES_AT_ONCE = 100
+/** One reader leaves the database's connections to the others. */
+const READS_AT_ONCE = 4
 
 /**
  * Changes are collected when they are read, so an author never waits for those who watch (docs/decisions/0058).
@@ -25,8 +27,12 @@ export const createWatchedChanges = ({ Revisions }) =>
   async function watchedChanges ({ pages, authors }, { before, limit }) {
     const older = before === undefined ? {} : { _id: mongoose.trusted({ $lt: new mongoose.Types.ObjectId(before) }) }
     const filters = [...inGroups('page', pages), ...inGroups('author', authors)]
-    const lists = await Promise.all(filters.map((filter) => Revisions
-      .find({ ...filter, ...older }, ITEM_FIELDS).sort({ _id: -1 }).limit(limit + 1).lean().exec()))
+    /** @type {RevisionItem[][]} */
+    const lists = []
+    for (let first = 0; first < filters.length; first += READS_AT_ONCE) {
+      lists.push(...await Promise.all(filters.slice(first, first + READS_AT_ONCE).map((filter) => Revisions
+        .find({ ...filter, ...older }, ITEM_FIELDS).sort({ _id: -1 }).limit(limit + 1).lean().exec())))
+    }
     const found = [...new Map(lists.flat().map((item) => [String(item._id), item])).entries()]
       .sort(([a], [b]) => a < b ? 1 : -1)
       .map(([, item]) => item)

@@ -61,7 +61,7 @@ export async function watchingRoutes (app, { watching, publicUrl }) {
    */
   async function sendList (request, reply, { before, feed }) {
     const user = nameOfPerson(request)
-    const [{ items, more, readMark }, { pages, authors, hasFeed }] = await Promise.all([
+    const [{ items, more, hasNew, readMark }, { pages, authors, hasFeed }] = await Promise.all([
       watching.changes(user, { before, limit: ITEMS_PER_PART }), watching.of(user)
     ])
     return reply.type(HTML).send(renderFor(request, 'watching', {
@@ -71,7 +71,7 @@ export async function watchingRoutes (app, { watching, publicUrl }) {
       items: items.map((item) => ({ ...changeItem(item), isNew: item.isNew })),
       nextUrl: more ? changesUrl(WATCHING_URL, { before: String(items[items.length - 1]._id) }) : null,
       readUrl: `${WATCHING_URL}/read`,
-      readMark: before === undefined && items.some(({ isNew }) => isNew) ? readMark : null,
+      readMark: before === undefined && hasNew ? readMark : null,
       pages: pages.map((name) => ({ name, url: viewUrl(name), watchUrl: watchUrl(name) })),
       authors: authors.map((name) => ({
         name, url: changesUrl('/changes', { author: name }), watchUrl: watchAuthorUrl(name)

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { sha256, userKey } from '../access/users.js'
 import { defineWatchers } from './model.js'
-import { isNewTo, readAfter, readMarkOf } from './read-marks.js'
+import { isNewTo, MARKED_MAX, readAfter, readMarkOf } from './read-marks.js'
 import { createWatchedChanges } from './watched-changes.js'
 import { createWatchList } from './watch-list.js'
 
@@ -15,8 +15,8 @@ import { createWatchList } from './watch-list.js'
 const SECRET_BYTES = 32
 
 /**
- * `readMark`: for `markRead`, when all of it was seen.
- * @typedef {{items: (RevisionItem & {isNew: boolean})[], more: boolean, readMark: string}} WatchedPart
+ * `readMark`: for `markRead`; of what is there now, not of this part alone. `hasNew`: so far as that goes.
+ * @typedef {{items: (RevisionItem & {isNew: boolean})[], more: boolean, hasNew: boolean, readMark: string}} WatchedPart
  */
 
 /**
@@ -28,12 +28,16 @@ export function createWatching ({ connection, models, users }) {
   const changesOf = createWatchedChanges(models)
 
   /** @param {Watcher} watcher @param {{before?: string, limit: number}} part @returns {Promise<WatchedPart>} */
-  async function partFor (watcher, part) {
+  async function partFor (watcher, { before, limit }) {
     const askedAt = new Date()
-    const { items, more } = await changesOf(watcher, part)
+    const found = await changesOf(watcher, { before, limit: MARKED_MAX })
     const isNew = isNewTo(watcher, userKey)
+    const items = found.items.map((item) => ({ ...item, isNew: isNew(item) }))
     return {
-      items: items.map((item) => ({ ...item, isNew: isNew(item) })), more, readMark: readMarkOf(items, askedAt)
+      items: items.slice(0, limit),
+      more: found.more || items.length > limit,
+      hasNew: items.some((item) => item.isNew),
+      readMark: readMarkOf(items, askedAt)
     }
   }
 
