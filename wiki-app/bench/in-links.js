@@ -22,7 +22,7 @@ that its next reader sees the link as it is now. Least, median and most of the r
 Example:
   node wiki-app/bench/in-links.js --pages 1000000 --links 100000
 `
-const [HUB, MOVED] = ['Hub', 'Moved hub']
+const HUB = 'Hub'
 const LOOK_MS = 10
 const MARKED_MAX_MS = 600_000
 
@@ -39,18 +39,18 @@ async function link (db, links) {
   await db.collection('targets').insertOne({ _id: /** @type {any} */ (HUB), is: null, sources: links })
 }
 
-/** @param {string} url */
-const stepsOf = (url) => {
+/** @param {string} url @param {string} moved  a name that no page has had yet */
+const stepsOf = (url, moved) => {
   const page = (/** @type {string} */ name) => `${url}/api/v1/pages/${encodeURIComponent(name)}`
   const json = (/** @type {string} */ method, /** @type {object} */ body) =>
     ({ method, headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) })
   return /** @type {const} */ ([
     ['create', () => fetch(page(HUB), json('PUT', { content: 'text' }))],
-    ['rename', () => fetch(`${page(HUB)}/rename`, json('POST', { to: MOVED }))],
+    ['rename', () => fetch(`${page(HUB)}/rename`, json('POST', { to: moved }))],
     ['create at the old name', () => fetch(page(HUB), json('PUT', { content: 'text' }))],
     ['delete', () => fetch(page(HUB), { method: 'DELETE' })],
     // To begin the next round as the first, and not measured.
-    ['', () => fetch(page(MOVED), { method: 'DELETE' })]
+    ['', () => fetch(page(moved), { method: 'DELETE' })]
   ])
 }
 
@@ -64,10 +64,10 @@ async function untilMarked (db) {
   return performance.now() - startedAt
 }
 
-/** @param {string} url @param {import('mongodb').Db} db @returns {Promise<Measured[]>} of one round */
-async function takeRound (url, db) {
+/** @param {string} url @param {import('mongodb').Db} db @param {number} round @returns {Promise<Measured[]>} */
+async function takeRound (url, db, round) {
   const measured = []
-  for (const [step, ask] of stepsOf(url)) {
+  for (const [step, ask] of stepsOf(url, `Moved in round ${round}`)) {
     const startedAt = performance.now()
     const answer = await ask()
     await answer.arrayBuffer()
@@ -121,7 +121,7 @@ async function main ({ pages, links, rounds }) {
     const all = []
     for (let round = 1; round <= rounds; round++) {
       process.stderr.write(`round ${round} of ${rounds} …\n`)
-      all.push(...await takeRound(url, db))
+      all.push(...await takeRound(url, db, round))
     }
     process.stdout.write(`${describeMachine()}\n${pages} pages, ${links} link to one\n\n${table(all)}\n`)
   } finally {
