@@ -1,4 +1,4 @@
-// Measures what people who watch cost an author, and when they see a change: node wiki-app/bench/watching.js
+// Measures what watchers cost an author, and when they see a change: node wiki-app/bench/watching.js
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
@@ -20,8 +20,8 @@ const HELP = `Usage: node wiki-app/bench/watching.js [--rounds N]
 
 A wiki in which ${WATCHERS} people watch one page, and one in which nobody does, in turns on one mongod:
 how long an author waits for a save of that page, as a ratio; how long after the answer the lists of
-${READERS} of the people, asked all at once, show the change; and how long a list takes of somebody who
-watches 1 page and ${OTHER_PAGES} pages.
+${READERS} of the people, asked all at once, show the change; and how long a list takes of 1
+watched page, and of ${OTHER_PAGES}.
 
   --rounds N   2 to ${ROUNDS_MAX} (default 10)
 `
@@ -133,8 +133,8 @@ async function main (rounds) {
       line(`a save, ${WATCHERS} watch the page (median of ${SAVES})`, waits[0]),
       line('a save, nobody watches', waits[1]),
       line(`until ${READERS} lists at once show the change`, shown),
-      line('a list of somebody who watches 1 page', few),
-      line(`a list of somebody who watches ${OTHER_PAGES} pages`, many),
+      line('a list of 1 watched page', few),
+      line(`a list of ${OTHER_PAGES} watched pages`, many),
       `\na save, watched ÷ not: ${ratio.toFixed(2)} (${low.toFixed(2)} … ${high.toFixed(2)})\n`
     ].join('\n'))
   } finally {

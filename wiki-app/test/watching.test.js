@@ -57,9 +57,9 @@ test('a reader sees what others change in watched pages and what watched authors
     await watch(app, 'reader', 'pages', 'a')
     await watch(app, 'reader', 'pages', 'not written yet')
     await watch(app, 'reader', 'authors', 'admin')
-    await edit(app, 'a', 'by an author who is not watched')
-    await edit(app, 'other', 'by an author who is not watched')
-    await edit(app, 'b', 'by an author who is watched', 'admin')
+    await edit(app, 'a', 'not watched')
+    await edit(app, 'other', 'not watched')
+    await edit(app, 'b', 'by a watched author', 'admin')
     await edit(app, 'a', 'both are watched', 'admin')
     await edit(app, 'not written yet', 'it is now')
     assert.deepEqual((await changes(app)).shown, ['not written yet 1*', 'a 3*', 'b 1*', 'a 2*', 'a 1'])
@@ -249,7 +249,7 @@ test('a feed has a secret address, which neither the database nor a log has, and
 
   const others = peopleOnly(t, { users: USERS.filter(({ name }) => name !== 'reader') })
   const later = await wiki.build(t, { ...others, MONGODB_URI: uri })
-  assert.equal((await get(later, second)).statusCode, 404, 'of somebody who is no user any more')
+  assert.equal((await get(later, second)).statusCode, 404, 'of a removed user')
 })
 
 test('a person finds the button on a page and an author’s list, and what is new on the page “Watching”', async (t) => {

@@ -102,6 +102,26 @@ const SCHEMAS = {
   }
 }
 
+/** @param {FastifyRequest} request */
+const authorIn = ({ params }) => /** @type {{author: string}} */ (params).author
+
+const NAMED = /** @type {const} */ ([
+  {
+    path: '/watching/pages/:name',
+    kind: 'pages',
+    nameIn,
+    watched: SCHEMAS.watchPage,
+    stopped: SCHEMAS.stopPage
+  },
+  {
+    path: '/watching/authors/:author',
+    kind: 'authors',
+    nameIn: authorIn,
+    watched: SCHEMAS.watchAuthor,
+    stopped: SCHEMAS.stopAuthor
+  }
+])
+
 /** @type {FastifyPluginAsync<{watching: Watching}>} */
 export async function watchingApi (app, { watching }) {
   const config = { role: 'reader' }
@@ -112,25 +132,17 @@ export async function watchingApi (app, { watching }) {
     return { pages, authors }
   })
 
-  app.put('/watching/pages/:name', { config, schema: SCHEMAS.watchPage }, async (request, reply) => {
-    await watching.watch(nameOfPerson(request), 'pages', nameIn(request))
-    return reply.code(204).send()
-  })
+  for (const { path, kind, nameIn, watched, stopped } of NAMED) {
+    app.put(path, { config, schema: watched }, async (request, reply) => {
+      await watching.watch(nameOfPerson(request), kind, nameIn(request))
+      return reply.code(204).send()
+    })
 
-  app.delete('/watching/pages/:name', { config, schema: SCHEMAS.stopPage }, async (request, reply) => {
-    await watching.stop(nameOfPerson(request), 'pages', nameIn(request))
-    return reply.code(204).send()
-  })
-
-  app.put('/watching/authors/:author', { config, schema: SCHEMAS.watchAuthor }, async (request, reply) => {
-    await watching.watch(nameOfPerson(request), 'authors', authorIn(request))
-    return reply.code(204).send()
-  })
-
-  app.delete('/watching/authors/:author', { config, schema: SCHEMAS.stopAuthor }, async (request, reply) => {
-    await watching.stop(nameOfPerson(request), 'authors', authorIn(request))
-    return reply.code(204).send()
-  })
+    app.delete(path, { config, schema: stopped }, async (request, reply) => {
+      await watching.stop(nameOfPerson(request), kind, nameIn(request))
+      return reply.code(204).send()
+    })
+  }
 
   app.get('/watching/changes', { config, schema: SCHEMAS.changes }, async (request, reply) => {
     const { readMark, items, more } = await watching.changes(nameOfPerson(request), {
@@ -151,6 +163,3 @@ export async function watchingApi (app, { watching }) {
     return reply.code(204).send()
   })
 }
-
-/** @param {FastifyRequest} request */
-const authorIn = ({ params }) => /** @type {{author: string}} */ (params).author

@@ -7,7 +7,7 @@ import { driverOf } from '../database/driver.js'
  * What has to be done after an edit, written in its transaction.
  * @typedef {object} Entry
  * @property {import('mongoose').Types.ObjectId} _id
- * @property {string} kind  who does it, see queue.js
+ * @property {string} kind  which work it is, see worker.js
  * @property {string} name  of a page
  * @property {string} done_up_to  '' at first; how far a long work has come
  * @property {Date} due_at  while an entry is claimed: the end of the claim

@@ -6,7 +6,7 @@ import { watchingRoutes as listRoutes } from './watching-routes.js'
 /** @import {Watching} from './watching.js' */
 
 /**
- * For people who are signed in, and for their programs that read feeds.
+ * For signed-in people, and for their programs that read feeds.
  * @type {import('fastify').FastifyPluginAsync<{watching: Watching, history: History, publicUrl?: string}>}
  */
 export async function watchingRoutes (app, { watching, history, publicUrl }) {

@@ -15,7 +15,7 @@ const NAMES_AT_ONCE = 100
 const READS_AT_ONCE = 4
 
 /**
- * Changes are collected when they are read, so an author never waits for those who watch (docs/decisions/0058).
+ * Changes are collected when they are read, so an author never waits for watchers (docs/decisions/0058).
  * @param {Pick<Models, 'Revisions'>} models
  */
 export const createWatchedChanges = ({ Revisions }) =>

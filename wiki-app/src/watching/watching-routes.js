@@ -35,7 +35,7 @@ export async function watchingRoutes (app, { watching, publicUrl }) {
   const config = { role: 'reader' }
   const form = { config, bodyLimit: BODY_MAX_BYTES }
 
-  // The cookie that says who asks is sent below /edit/ alone.
+  // The session's cookie is sent below /edit/ alone.
   app.get('/watching', async (_request, reply) => reply.redirect(WATCHING_URL, 303))
 
   app.get(WATCHING_URL, { config, schema: SCHEMAS.list }, async (request, reply) => {

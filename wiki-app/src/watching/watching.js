@@ -20,7 +20,7 @@ const SECRET_BYTES = 32
  */
 
 /**
- * People who are known by name watch pages and authors, and see what changes there.
+ * Signed-in people watch pages and authors, and see what changes there.
  * @param {{connection: Connection, models: Models, users: Users}} parts
  */
 export function createWatching ({ connection, models, users }) {
