@@ -65,8 +65,12 @@ test('with 10 000 pages every list, search and feed uses an index and examines f
 
 test('a search that takes too long gets 503 with the advice to use rarer words', async (t) => {
   const uri = wiki.freshUri()
-  await fillWiki(uri, { pages: 3_000, revisions: 1 })
+  await fillWiki(uri, { pages: 50, revisions: 1 })
   const connection = await mongoose.createConnection(uri).asPromise()
+  const models = defineModels(connection)
+  const [often, also] = WORDS
+  const content = `${often} ${also} `.repeat(50_000)
+  await models.Pages.updateMany({}, { content, content_bytes: content.length })
   const words = createWords({ connection, collection: 'pages', log })
   words.open()
   t.after(async () => {
@@ -77,14 +81,14 @@ test('a search that takes too long gets 503 with the advice to use rarer words',
     const { building, problem } = await words.freshness()
     return !building && problem === null
   }, BUILT_MAX_MS))
-  const finding = (/** @type {number} */ searchMaxMs) => createSearch(defineModels(connection), { words, searchMaxMs })
-  // Each of these words is on each page many times, and the phrases are on none.
-  const q = WORDS.map((word, index) => `"${word} ${word} ${WORDS[(index + 1) % WORDS.length]}"`).join(' ').slice(0, 200)
+  const finding = (/** @type {number} */ searchMaxMs) => createSearch(models, { words, searchMaxMs })
+  // Both words are on each page 50 000 times, and all these places are read: they are nowhere twice in a row.
+  const q = `"${often} ${often} ${also}"`
   const part = { skip: 0, limit: 20 }
   assert.deepEqual((await finding(BUILT_MAX_MS).byText({ q, ...part })).items, [])
   await assert.rejects(finding(1).byText({ q, ...part }),
     { statusCode: 503, message: /rarer words/, headers: { 'retry-after': '2' } })
-  assert.equal((await finding(BUILT_MAX_MS).byText({ q: 'unique7', ...part })).items.length, 1)
+  assert.equal((await finding(BUILT_MAX_MS).byText({ q: '"page 7"', ...part })).items.length, 1)
 })
 
 test('a title search that takes too long shows only titles that begin with the query, with a notice', async (t) => {
