@@ -4,7 +4,7 @@ import { createFrontMatterReader } from './archive/front-matter-reader.js'
 import { createImport } from './archive/import.js'
 import { createRelink } from './archive/relink.js'
 import { cachePolicy } from './caching/cache-policy.js'
-import { tagsFor, urlsFor } from './caching/invalidation.js'
+import { tagsFor, tagsForCounts, urlsFor, urlsForCounts } from './caching/invalidation.js'
 import { createOriginCache } from './caching/origin-cache.js'
 import { createPurgeQueue } from './caching/purge-queue.js'
 import { createPurgeQueues } from './caching/purge-queues.js'
@@ -203,7 +203,12 @@ function purgesOf (config, log, { purge, timing, policy, connection }) {
   /** @type {Omit<Parameters<typeof createPurgeQueue>[0], 'purge'>} */
   const parts = {
     connection,
-    staleOf: policy.purgedBy === 'tags' ? tagsFor : (commit) => urlsFor(commit, config.HOME_PAGE),
+    ...policy.purgedBy === 'tags'
+      ? { staleOf: tagsFor, staleByCounts: tagsForCounts }
+      : {
+          staleOf: (commit) => urlsFor(commit, config.HOME_PAGE),
+          staleByCounts: (recounted) => urlsForCounts(recounted, config.HOME_PAGE)
+        },
     log,
     timing: { repeatAfterMs: config.PURGE_REPEAT_AFTER_S * 1000, ...timing }
   }

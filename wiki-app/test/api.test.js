@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { BROWSER, get, untilFound, useWiki } from './helper.js'
+import { BROWSER, get, untilCounted, untilFound, useWiki } from './helper.js'
 
 const wiki = useWiki()
 
@@ -193,6 +193,7 @@ test('every list and search is paginated, and the list of pages revalidates with
     [['delta', true]]
   )
   assert.deepEqual(await names('/search?limit=2&q=+'), [[]])
+  await untilCounted(app)
   assert.deepEqual(
     (await walk(app, '/tags?limit=2')).flat(),
     [['a', 1], ['all', 5], ['b', 1], ['d', 1], ['e', 1], ['g', 1]].map(([tag, pages]) => ({ tag, pages }))

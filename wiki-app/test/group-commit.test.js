@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import mongoose from 'mongoose'
 import { readConfig } from '../src/config.js'
-import { get, save, useWiki } from './helper.js'
+import { get, save, untilCounted, useWiki } from './helper.js'
 
 const GROUP = { WRITE_STRATEGY: 'group-commit' }
 /** A transaction starts once so many edits wait; a busy machine may take seconds for them. @param {number} edits */
@@ -49,6 +49,7 @@ test('edits that arrive together are one transaction, and each is answered with 
   assert.deepEqual(created.map(({ statusCode }) => statusCode), Array(20).fill(201))
   assert.equal(await transactions(), 1)
   assert.deepEqual(Object.values(await revisionsOf(db)), Array(20).fill([1]))
+  await untilCounted(app)
   const target = await db.collection('targets').findOne({ _id: /** @type {any} */ ('page 3') })
   assert.deepEqual({ is: target?.is, sources: target?.sources }, { is: 'page', sources: 19 })
   const { body } = await get(app, '/wiki/page%200')
@@ -117,6 +118,7 @@ test('pages are created, deleted and linked to in one transaction as they would 
   const { body } = await get(app, '/wiki/b')
   assert.match(body, /class="missing"[^>]*>a</)
   assert.doesNotMatch(body, /class="missing"[^>]*>c</)
+  await untilCounted(app)
   const targets = await db.collection('targets').find().sort({ _id: 1 }).toArray()
   assert.deepEqual(
     targets.filter(({ _id }) => /^[abc]$/.test(String(_id))).map(({ _id, is, sources }) => [_id, is, sources]),

@@ -6,6 +6,7 @@ import { startMongod } from '@stevec/harness/mongod'
 import { waitUntil } from '@stevec/harness/processes'
 import { buildApp } from '../src/app.js'
 import { readConfig } from '../src/config.js'
+import { COUNTS } from '../src/pages/counts.js'
 
 /** @typedef {import('node:test').TestContext} TestContext */
 /** @typedef {import('light-my-request').Response} Response */
@@ -15,6 +16,9 @@ export const BROWSER = { accept: 'text/html,application/xhtml+xml,application/xm
 
 /** The defaults, but without a write limit, and with a queue wait so long that a slow machine refuses nothing. */
 const SETTINGS = { LOG_LEVEL: 'warn', WRITES_PER_MINUTE: '0', QUEUE_WAIT_MAX_MS: '20000' }
+/** Databases of applications. @type {WeakMap<import('fastify').FastifyInstance, string>} */
+const uris = new WeakMap()
+const COUNTED_MAX_MS = 60_000
 /** The promise is 1 s; the rest is for slow machines. */
 const INDEXED_MAX_MS = 60_000
 const nowhere = () => new Writable({ write: (_chunk, _encoding, done) => done() })
@@ -55,6 +59,7 @@ export function useWiki () {
     async build (t, settings = {}, caches = {}, { logTo = nowhere(), ...parts } = {}) {
       const config = readConfig({ ...SETTINGS, MONGODB_URI: freshUri(), ...settings })
       const app = await buildApp(config, caches, { logTo }, parts)
+      uris.set(app, config.MONGODB_URI)
       t.after(() => app.close())
       return app
     }
@@ -102,6 +107,21 @@ export async function untilIndexed (app) {
   await untilFound(app, mark, 1)
   await app.inject({ method: 'DELETE', url: `/wiki/${mark}` })
   await untilFound(app, mark, 0)
+}
+
+/**
+ * Waits until the links and tags of all that was saved before are counted.
+ * @param {import('fastify').FastifyInstance} app  of `build`
+ */
+export async function untilCounted (app) {
+  const client = await mongoose.mongo.MongoClient.connect(/** @type {string} */ (uris.get(app)))
+  try {
+    const queue = client.db().collection('queue')
+    const counted = await waitUntil(async () => await queue.countDocuments({ kind: COUNTS }) === 0, COUNTED_MAX_MS)
+    if (!counted) throw new Error('the links and tags of what was saved are not counted')
+  } finally {
+    await client.close()
+  }
 }
 
 /**

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
+import { MongoClient } from 'mongodb'
 import { waitUntil } from '@stevec/harness/processes'
 import { tagOf, tagsFor, urlsFor } from '../src/caching/invalidation.js'
-import { get, save, submit, useWiki } from './helper.js'
+import { get, save, submit, untilCounted, useWiki } from './helper.js'
 
 const WAIT_MAX_MS = 60_000
 
@@ -29,9 +30,14 @@ function createEar () {
 
 test('an edit purges all URLs it makes stale: page, history, lists, tags and pages whose links change', async (t) => {
   const ear = createEar()
-  const app = await wiki.build(t, {}, { purge: ear.purge })
+  const uri = wiki.freshUri()
+  const app = await wiki.build(t, { MONGODB_URI: uri }, { purge: ear.purge })
+  const db = (await connect(t, uri)).db()
+  // The lists of what is counted after the edit are purged after that.
   const told = async () => {
-    assert.ok(await waitUntil(() => ear.urls.length > 0, WAIT_MAX_MS))
+    await untilCounted(app)
+    const left = () => db.collection('purges').countDocuments({ again: false })
+    assert.ok(await waitUntil(async () => await left() === 0, WAIT_MAX_MS))
     return ear.take()
   }
   await save(app, 'a', 'see [b](/wiki/b)')
@@ -39,6 +45,10 @@ test('an edit purges all URLs it makes stale: page, history, lists, tags and pag
 
   await save(app, 'a', 'see [b](/wiki/b), again')
   assert.deepEqual(await told(), [...ALWAYS, ...ofPage('a')].sort(), 'no list of links or of names changed')
+
+  await save(app, 'a', 'see [b](/wiki/b) and [c](/wiki/c)')
+  const linked = [...ALWAYS, ...ofPage('a'), '/links/c', '/orphaned', '/wanted']
+  assert.deepEqual(await told(), linked.sort(), 'a page may have got its first link')
 
   await submit(app, 'b', { content: 'text', tags: 'x', author: 'Ana B' })
   assert.deepEqual(await told(), [
@@ -63,6 +73,13 @@ test('an edit purges all URLs it makes stale: page, history, lists, tags and pag
   const removed = await told()
   for (const url of [...ofPage('c'), '/tags/x', '/tags', '/orphaned']) assert.ok(removed.includes(url), url)
 })
+
+/** @param {import('node:test').TestContext} t @param {string} uri */
+async function connect (t, uri) {
+  const client = await MongoClient.connect(uri)
+  t.after(() => client.close())
+  return client
+}
 
 test('every purged URL is a canonical URL of the wiki and gets 200', async (t) => {
   const ear = createEar()

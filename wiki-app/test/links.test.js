@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { get, save, useWiki } from './helper.js'
+import { get, save, untilCounted, useWiki } from './helper.js'
 
 const wiki = useWiki()
 
@@ -83,20 +83,26 @@ test('wanted pages are sorted by the number of pages that link to them, orphaned
   const app = await wiki.build(t)
   await save(app, 'a', '[x](/wiki/x) [y](/wiki/y) [x again](/wiki/x)')
   await save(app, 'b', '[y](/wiki/y) [a](/wiki/a)')
+  await untilCounted(app)
   assert.deepEqual(await listed(app, '/wanted'), ['y', 'x'])
   assert.match((await get(app, '/wanted')).body, /2 pages link to it[^]*1 page links to it/)
   assert.deepEqual(await listed(app, '/orphaned'), ['b'])
 
   await save(app, 'y', 'written')
+  await untilCounted(app)
   assert.deepEqual(await listed(app, '/wanted'), ['x'])
   assert.deepEqual(await listed(app, '/orphaned'), ['b'])
   await save(app, 'a', 'no links')
+  await untilCounted(app)
   assert.deepEqual(await listed(app, '/wanted'), [])
   await remove(app, 'b')
+  await untilCounted(app)
   assert.deepEqual(await listed(app, '/orphaned'), ['a', 'y'])
   await rename(app, 'a', 'z')
+  await untilCounted(app)
   assert.deepEqual(await listed(app, '/orphaned'), ['y'], 'the redirect from the former name counts as a link')
   await save(app, 'a', 'another page')
+  await untilCounted(app)
   assert.deepEqual(await listed(app, '/orphaned'), ['a', 'y', 'z'])
 })
 
@@ -104,6 +110,7 @@ test('the parts of a long list neither skip nor repeat an entry', async (t) => {
   const app = await wiki.build(t)
   await save(app, 'a', Array.from({ length: 60 }, (_, index) => `[w](/wiki/want${index})`).join(' '))
   await save(app, 'b', '[w](/wiki/want7)')
+  await untilCounted(app)
   const first = await get(app, '/wanted')
   const [, next] = /<a href="([^"]*)" rel="next">/.exec(first.body) ?? []
   const names = [...await listed(app, '/wanted'), ...await listed(app, next.replaceAll('&amp;', '&'))]
@@ -120,12 +127,14 @@ test('a link is not marked as missing when another process creates its target at
       save(apps[0], `from${round}`, `[to](/wiki/to${round})`),
       save(apps[1], `to${round}`, 'text')
     ])
+    await untilCounted(apps[0])
     assert.doesNotMatch(
       (await get(apps[round % 2], `/wiki/from${round}`)).body,
       isMissing(`to${round}`),
       `round ${round}`
     )
   }
+  await untilCounted(apps[0])
   assert.deepEqual(await listed(apps[0], '/wanted'), [])
 })
 

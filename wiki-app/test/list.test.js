@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { BROWSER, get, save, useWiki } from './helper.js'
+import { BROWSER, get, save, untilCounted, useWiki } from './helper.js'
 
 const wiki = useWiki()
 
@@ -50,6 +50,7 @@ test('every list and title search has letters with accents beside those without,
   const sorted = [...names].sort(new Intl.Collator('en', { numeric: true }).compare)
   assert.deepEqual((await walk(app, '/pages')).flat(), sorted)
   assert.deepEqual((await walk(app, '/links/Target')).flat(), sorted.filter((name) => name !== 'Page 1'))
+  await untilCounted(app)
   assert.deepEqual((await walk(app, '/tags')).flat(), tags)
   assert.deepEqual((await walk(app, '/wanted')).flat(), ['Č', 'D', 'Target', 'W 9', 'W 10'])
   assert.deepEqual((await walk(app, '/orphaned')).flat(), sorted)

@@ -58,7 +58,8 @@ async function openQueue (t, uri, purge, timing = {}) {
   }
   const log = /** @type {any} */ ({ warn: note('warn'), error: note('error') })
   const staleOf = (/** @type {any} */ { name }) => /** @type {Stale} */ ({ everything: false, urls: [name], tags: [] })
-  const queue = createPurgeQueue({ connection, purge, staleOf, log, timing: { ...QUICK, ...timing } })
+  const staleByCounts = () => null
+  const queue = createPurgeQueue({ connection, purge, staleOf, staleByCounts, log, timing: { ...QUICK, ...timing } })
   await queue.open()
   t.after(queue.close)
   /**
@@ -284,6 +285,7 @@ test('while one of several caches is away, the others are purged at once; it is 
     log,
     purges: { [far]: purgeOf(far), [near]: purgeOf(near) },
     staleOf: (/** @type {any} */ { name }) => /** @type {Stale} */ ({ everything: false, ...purgeKeysOf([name]) }),
+    staleByCounts: () => null,
     timing: QUICK
   })
   await queue.open()

@@ -47,7 +47,7 @@ async function startQueue (t, uri, given, timing = {}) {
   await queue.open()
   t.after(queue.close)
   const add = (/** @type {string} */ kind, /** @type {string} */ name) =>
-    connection.transaction((session) => queue.add({ kind, name }, session))
+    connection.transaction((session) => queue.add([{ kind, name }], session))
   return { queue, add, lines, connection }
 }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { canonicalTags } from '../src/pages/tags.js'
-import { BROWSER, get, save, submit, useWiki } from './helper.js'
+import { BROWSER, get, save, submit, untilCounted, useWiki } from './helper.js'
 
 const wiki = useWiki()
 
@@ -30,6 +30,7 @@ test('a page lists its tags, a tag lists its pages, and /tags counts the pages o
   )
   assert.match((await get(app, '/edit/text/apple', BROWSER)).body, /name="tags"[^>]*value="fruit, red things"/)
   assert.match((await get(app, '/tags/fruit')).body, />apple<\/a>[^]*>Cherry<\/a>/)
+  await untilCounted(app)
   assert.match(
     (await get(app, '/tags')).body,
     />fruit<\/a> <span class="soft">2 pages<[^]*>red things<\/a> <span class="soft">1 page</
@@ -38,6 +39,7 @@ test('a page lists its tags, a tag lists its pages, and /tags counts the pages o
 
   await app.inject({ method: 'DELETE', url: '/wiki/Cherry' })
   await submit(app, 'apple', { content: 'text', tags: 'fruit' })
+  await untilCounted(app)
   const { body } = await get(app, '/tags')
   assert.match(body, />fruit<\/a> <span class="soft">1 page</)
   assert.doesNotMatch(body, /red things/)
@@ -71,6 +73,7 @@ test('tags are escaped in HTML, and tags that are not strings get 400', async (t
   const app = await wiki.build(t)
   const tag = '<script>alert(1)<"\'&'
   await submit(app, 'a', { content: 'one', tags: tag })
+  await untilCounted(app)
   for (const url of ['/wiki/a', '/tags', '/tags/%3Cscript%3Ealert(1)%3C%22\'&', '/edit/text/a']) {
     const { statusCode, body } = await get(app, url)
     assert.equal(statusCode, 200, url)

@@ -72,6 +72,16 @@ describe('the oracle', () => {
     assert.ok(holds({ ...others, duplicated: 0 }))
   })
 
+  test('adds up what the queue has still to count', () => {
+    const { edits, reads, stored } = story()
+    /** @type {import('../src/pages/counts.js').Content} */
+    const content = { links: [['b', 1], ['a', -1]], tags: [['red', 1]], missing: ['b'] }
+    const targets = [{ _id: 'a', is: 'page', sources: 1 }]
+    const queued = { ...stored, targets, tags: [], queue: [{ kind: 'counts', content }] }
+    assert.ok(holds(judge(edits, reads, queued)))
+    assert.equal(judge(edits, reads, { ...queued, queue: [] }).torn_counts, 3)
+  })
+
   for (const [finding, spoil] of /** @type {[keyof Findings, (all: ReturnType<typeof story>) => void][]} */ ([
     ['lost', ({ stored }) => stored.revisions.pop()],
     ['lost', ({ stored }) => { stored.revisions[1].content = 'another text' }],

@@ -1,3 +1,5 @@
+import { COUNTS } from '../src/pages/counts.js'
+
 /**
  * What a client knows about one request to change a page. Moments are increasing numbers, given by the one process that
  * runs all clients: when `ended` of one edit is less than `started` of another, the other started after it was over.
@@ -41,6 +43,7 @@
  * }[]} pages
  * @property {{_id: string, is: string | null, sources: number}[]} targets
  * @property {{_id: string, pages: number}[]} tags
+ * @property {{kind: string, content?: import('../src/pages/counts.js').Content}[]} [queue]
  */
 
 /**
@@ -66,7 +69,7 @@
  * @param {Stored} stored
  * @returns {Findings}
  */
-export function judge (edits, reads, { revisions, pages, targets, tags }) {
+export function judge (edits, reads, { revisions, pages, targets, tags, queue = [] }) {
   const sent = new Map(edits.map((edit) => [edit.id, edit]))
   const kept = groupBy(revisions, ({ summary }) => summary)
   const histories = groupBy(revisions, ({ page }) => page)
@@ -94,7 +97,7 @@ export function judge (edits, reads, { revisions, pages, targets, tags }) {
     out_of_order: count([...groupBy(acknowledged, ({ page }) => page).values()], outOfOrder),
     stale_reads: staleReads(acknowledged, reads),
     torn_pages: torn(pages, newest),
-    torn_counts: tornCounts(pages, targets, tags),
+    torn_counts: tornCounts(pages, ...withUncounted(targets, tags, queue)),
     seen_and_gone: reads.filter(({ page, revision }) => revision > (newest.get(page)?.revision ?? 0)).length
   }
 }
@@ -158,6 +161,32 @@ function torn (pages, newest) {
   })
   const known = new Set(pages.map(({ _id }) => _id))
   return wrong.length + [...newest.keys()].filter((page) => !known.has(page)).length
+}
+
+/**
+ * What edits have left to be counted is in the queue, in the same snapshot.
+ * @param {Stored['targets']} targets @param {Stored['tags']} tags @param {NonNullable<Stored['queue']>} queue
+ * @returns {[Stored['targets'], Stored['tags']]} as they are once that is done
+ */
+function withUncounted (targets, tags, queue) {
+  const counts = queue.flatMap(({ kind, content }) => kind === COUNTS && content ? [content] : [])
+  return [
+    added(targets, 'sources', counts.flatMap(({ links }) => links), (_id) => ({ _id, is: null, sources: 0 })),
+    added(tags, 'pages', counts.flatMap((each) => each.tags), (_id) => ({ _id, pages: 0 }))
+  ]
+}
+
+/**
+ * @template {{_id: string}} T
+ * @param {T[]} documents @param {keyof T} field @param {[string, number][]} steps @param {(id: string) => T} fresh
+ */
+function added (documents, field, steps, fresh) {
+  const all = new Map(documents.map((document) => [document._id, { ...document }]))
+  for (const [name, by] of steps) {
+    const document = all.get(name) ?? fresh(name)
+    all.set(name, { ...document, [field]: Number(document[field]) + by })
+  }
+  return [...all.values()]
 }
 
 /**

@@ -150,7 +150,8 @@ export async function stored (uri) {
       revisions: await all('revisions'),
       pages: await all('pages'),
       targets: await all('targets'),
-      tags: await all('tags')
+      tags: await all('tags'),
+      queue: await all('queue')
     }
   } finally {
     await session.endSession()

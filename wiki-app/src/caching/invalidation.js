@@ -4,12 +4,14 @@ import { LINKING_MAX } from '../pages/link-targets.js'
 import { subpagesUrl } from '../pages/subpage-names.js'
 import { shortLinkUrl } from '../short-links/ids.js'
 
-/** @import {Commit} from '../pages/commit.js' */
+/** @import {Commit, Recounted} from '../pages/commit.js' */
 
 /**
  * `urls`: with query, without scheme and host.
  * @typedef {{everything: false, urls: string[], tags: string[]} | {everything: true}} Stale
  */
+
+const LISTS_OF_LINKS = ['/wanted', '/orphaned']
 
 /**
  * Caches revalidate the rest: later parts of lists, searches, the API.
@@ -27,12 +29,25 @@ export function urlsFor ({ name, authors, tags, linking, links, listed, above, s
       rawUrl(name), historyUrl(name),
       '/pages', ...namesAbove(name).map(subpagesUrl),
       ...changes.flatMap((query) => [`/changes${query}`, `/changes.atom${query}`]),
-      ...tags.map(tagUrl), ...(tags.length > 0 ? ['/tags'] : []),
+      ...tags.map(tagUrl),
       ...shortLinks.map(shortLinkUrl),
-      ...links.map(linksUrl), ...(links.length > 0 || listed ? ['/wanted', '/orphaned'] : [])
+      ...links.map(linksUrl), ...(listed ? LISTS_OF_LINKS : [])
     ])]
   }
 }
+
+/** @param {Recounted} recounted @param {string} [home]  as above @returns {Stale | null} null: nothing */
+export function urlsForCounts ({ links, tags, pages }, home) {
+  const urls = [
+    ...pages.map(viewUrl), ...(home !== undefined && pages.includes(home) ? ['/'] : []),
+    ...links ? LISTS_OF_LINKS : [], ...tags ? ['/tags'] : []
+  ]
+  return urls.length === 0 ? null : { everything: false, urls, tags: [] }
+}
+
+/** @param {Recounted} recounted @returns {Stale | null} null: nothing */
+export const tagsForCounts = ({ pages }) =>
+  pages.length === 0 ? null : { everything: false, urls: [], tags: pages.map(tagOf) }
 
 /** Only pages can be stored. @param {Commit} commit @returns {Stale} */
 export function tagsFor ({ name, linking, above, shortLinks = [] }) {

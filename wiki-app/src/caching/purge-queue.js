@@ -4,7 +4,7 @@ import { createBatchPurger } from './purge-batch.js'
 import { createPurgeEntries } from './purge-entries.js'
 
 /** @import {ClientSession, Connection} from 'mongoose' */
-/** @import {Commit} from '../pages/commit.js' */
+/** @import {Commit, Recounted} from '../pages/commit.js' */
 /** @import {Stale} from './invalidation.js' */
 /** @import {Purge} from './purge-batch.js' */
 
@@ -37,12 +37,13 @@ const CONFIRMATION_CHECK_MS = 200
 
 /**
  * An edit's transaction writes its entry: a crash loses no purge, and no edit waits for a cache.
- * @typedef {{connection: Connection, purge: Purge, staleOf: (commit: Commit) => Stale}} Parts
+ * @typedef {{staleOf: (commit: Commit) => Stale, staleByCounts: (recounted: Recounted) => Stale | null}} Policy
+ * @typedef {Policy & {connection: Connection, purge: Purge}} Parts
  * @typedef {Pick<import('fastify').FastifyBaseLogger, 'warn' | 'error'>} Log
  * @param {Parts & {log: Log, timing?: Partial<Timing>, target?: import('./purge-queues.js').Target}} parts
  *   target: only these caches' entries; default: all
  */
-export function createPurgeQueue ({ connection, purge, staleOf, log, timing = {}, target }) {
+export function createPurgeQueue ({ connection, purge, staleOf, staleByCounts, log, timing = {}, target }) {
   const times = { ...TIMING, ...timing }
   const { gatherMs, repeatAfterMs, retryMs, confirmMs, checkMs, leaseMs } = times
   const store = createPurgeEntries(connection, { leaseMs, repeatAfterMs, target })
@@ -85,6 +86,11 @@ export function createPurgeQueue ({ connection, purge, staleOf, log, timing = {}
   return {
     /** @param {Commit[]} commits @param {ClientSession} session */
     add: (commits, session) => store.add(commits.map(staleOf), session),
+    /** @param {Recounted} recounted @param {ClientSession} session */
+    async addCounted (recounted, session) {
+      const stale = staleByCounts(recounted)
+      if (stale !== null) await store.add([stale], session)
+    },
     /** @param {string[]} urls  without scheme and host @param {ClientSession} session */
     addUrls: (urls, session) => store.add([{ everything: false, urls, tags: [] }], session),
     /** @param {ClientSession} session */
@@ -94,16 +100,12 @@ export function createPurgeQueue ({ connection, purge, staleOf, log, timing = {}
     isPurged: store.isPurged,
     state: purger.state,
     /** At most `confirmMs`, and not while purges fail. @param {string[]} names */
-    async waitUntilPurged (names) {
-      const endsAt = performance.now() + confirmMs
-      const purgesSucceed = () => !purger.isFailing() && !closing.signal.aborted
-      while (purgesSucceed() && performance.now() < endsAt) {
-        const confirmation = confirmations.next(Math.min(CONFIRMATION_CHECK_MS, endsAt - performance.now()))
-        // The edit is stored: losing the database now must not fail the response.
-        if (await store.isPurged(names).catch(() => true)) return
-        await confirmation
-      }
-    },
+    waitUntilPurged: (names) => confirmations.wait({
+      // The edit is stored: losing the database now must not fail the response.
+      isConfirmed: () => store.isPurged(names).catch(() => true),
+      isHopeless: () => purger.isFailing() || closing.signal.aborted,
+      maxMs: confirmMs
+    }),
     async open () {
       running = work()
     },
@@ -119,18 +121,29 @@ export function createPurgeQueue ({ connection, purge, staleOf, log, timing = {}
 function createConfirmations () {
   /** @type {Set<() => void>} */
   const waits = new Set()
+
+  /** @param {number} ms  at most */
+  function next (ms) {
+    return new Promise((resolve) => {
+      const end = () => {
+        clearTimeout(timer)
+        waits.delete(end)
+        resolve(undefined)
+      }
+      const timer = setTimeout(end, ms)
+      waits.add(end)
+    })
+  }
+
   return {
-    /** @param {number} ms  at most */
-    next (ms) {
-      return new Promise((resolve) => {
-        const end = () => {
-          clearTimeout(timer)
-          waits.delete(end)
-          resolve(undefined)
-        }
-        const timer = setTimeout(end, ms)
-        waits.add(end)
-      })
+    /** @param {{isConfirmed: () => Promise<boolean>, isHopeless: () => boolean, maxMs: number}} options */
+    async wait ({ isConfirmed, isHopeless, maxMs }) {
+      const endsAt = performance.now() + maxMs
+      while (!isHopeless() && performance.now() < endsAt) {
+        const confirmation = next(Math.min(CONFIRMATION_CHECK_MS, endsAt - performance.now()))
+        if (await isConfirmed()) return
+        await confirmation
+      }
     },
 
     notify () { for (const end of waits) end() }

@@ -23,6 +23,7 @@ export function createPurgeQueues ({ purges, ...parts }) {
   })
   return {
     async add (commits, session) { for (const queue of queues) await queue.add(commits, session) },
+    async addCounted (recounted, session) { for (const queue of queues) await queue.addCounted(recounted, session) },
     async addUrls (urls, session) { for (const queue of queues) await queue.addUrls(urls, session) },
     async addEverything (session) { for (const queue of queues) await queue.addEverything(session) },
     added () { for (const queue of queues) queue.added() },

@@ -1,6 +1,7 @@
 import mongoose from 'mongoose'
 import { inTransaction } from '../database/transaction.js'
 import { nullWhenRefused } from '../pages/current-html.js'
+import { countNow } from '../pages/counts.js'
 import { HEAD_FIELDS, kindOf, linkTargetsOf } from '../pages/head.js'
 
 const UPGRADED_AT_ONCE = 100
@@ -8,7 +9,9 @@ const UPGRADED_AT_ONCE = 100
 const OF_EARLIER_VERSIONS = { links: mongoose.trusted({ $exists: false }) }
 
 /** @param {import('../pages/commit.js').WriteContext} context @returns {import('./migrate.js').Migration} */
-export function linkTargets ({ models: { Pages }, targets, currentHtml, renderer }) {
+export function linkTargets ({ models, targets, currentHtml, renderer }) {
+  const { Pages } = models
+
   /** @returns {Promise<number>} number of changed pages */
   async function run () {
     for (let count = 0; ; count += UPGRADED_AT_ONCE) {
@@ -34,8 +37,9 @@ export function linkTargets ({ models: { Pages }, targets, currentHtml, renderer
       const head = await Pages.findOne(same, { ...HEAD_FIELDS, modified_at: 1 }, { session }).lean().exec()
       if (head === null) return
       const tags = head.tags ?? []
-      await targets.relink(session, [{ before: [], after: linkTargetsOf({ ...head, links }) }])
-      await targets.retag(session, [{ before: [], after: tags }])
+      await countNow(models, {
+        name, links: [{ before: [], after: linkTargetsOf({ ...head, links }) }], tags: { before: [], after: tags }
+      }, session)
       await targets.setKind(session, name, kindOf(head), null)
       const made = rendered === null
         ? { renderer: renderer.version, rendered_at: new Date() }

@@ -7,7 +7,7 @@ import { createWriteEdits } from './write-edits.js'
 /** @import {Renderer} from '../markdown/renderer.js' */
 /** @import {KeyedMutex} from '../process/keyed-mutex.js' */
 /** @import {Head} from './head.js' */
-/** @import {LinkTargets} from './link-targets.js' */
+/** @import {Later, LinkTargets} from './link-targets.js' */
 /** @import {Models} from './model.js' */
 
 /** Both may be ''. @typedef {{author?: string, summary?: string}} Attribution */
@@ -45,9 +45,17 @@ import { createWriteEdits } from './write-edits.js'
  */
 
 /**
+ * What counting made stale: lists of links, lists of tags, pages.
+ * @typedef {{links: boolean, tags: boolean, pages: string[]}} Recounted
+ */
+
+/**
  * `add` runs within the transaction, `added` once it is durable.
- * @typedef {(commits: Commit[], session: ClientSession) => Promise<void>} AddCommits
- * @typedef {{add: AddCommits, addEverything: (session: ClientSession) => Promise<void>, added: () => void}} Outbox
+ * @typedef {object} Outbox
+ * @property {(commits: Commit[], session: ClientSession) => Promise<void>} add
+ * @property {(changed: Recounted, session: ClientSession) => Promise<void>} addCounted
+ * @property {(session: ClientSession) => Promise<void>} addEverything
+ * @property {() => void} added
  */
 
 /**
@@ -57,7 +65,7 @@ import { createWriteEdits } from './write-edits.js'
 
 /**
  * @typedef {{targets: LinkTargets, subpages: import('./subpages.js').SubpageLists, shortLinks: MovedLinks}} Between
- * @typedef {Between & {models: Models, currentHtml: import('./current-html.js').CurrentHtml}} Stored
+ * @typedef {Between & {models: Models, later: Later, currentHtml: import('./current-html.js').CurrentHtml}} Stored
  * @typedef {Stored & {renderer: Renderer, outbox: Outbox, runExclusive: KeyedMutex}} WriteContext
  */
 

@@ -1,11 +1,12 @@
 import { hashOf } from '../http/hash.js'
 import { withMissing } from '../markdown/missing.js'
 import { inTransaction } from '../database/transaction.js'
+import { countsOf } from './counts.js'
 
 /** @import {Model} from 'mongoose' */
 /** @import {Renderer} from '../markdown/renderer.js' */
 /** @import {KeyedMutex} from '../process/keyed-mutex.js' */
-/** @import {LinkTargets} from './link-targets.js' */
+/** @import {Later, LinkTargets} from './link-targets.js' */
 /** @import {Page} from './model.js' */
 /** @import {PageView} from './read-pages.js' */
 
@@ -14,11 +15,12 @@ const WAITING_MAX = 1_000
 
 /**
  * Readers never wait: HTML of an older renderer is rendered again later (docs/decisions/0018).
- * @typedef {{Pages: Model<Page>, targets: LinkTargets, renderer: Renderer, runExclusive: KeyedMutex}} Parts
+ * @typedef {{Pages: Model<Page>, targets: LinkTargets, later: Later}} Stored
+ * @typedef {Stored & {renderer: Renderer, runExclusive: KeyedMutex}} Parts
  * @param {Parts & {log: Pick<import('fastify').FastifyBaseLogger, 'warn'>}} parts
  */
 // eslint-disable-next-line max-lines-per-function -- the closure is the object
-export function createCurrentHtml ({ Pages, targets, renderer, runExclusive, log }) {
+export function createCurrentHtml ({ Pages, targets, later, renderer, runExclusive, log }) {
   /** To render again, one at a time. @type {Set<string>} */
   const waiting = new Set()
   /** Corrections in flight, by page and mark. @type {Map<string, Promise<any>>} */
@@ -77,9 +79,10 @@ export function createCurrentHtml ({ Pages, targets, renderer, runExclusive, log
     await runExclusive(name, () => inTransaction(Pages.db, async (session) => {
       const page = await Pages.findOne(same, { links: 1, html: 1, modified_at: 1 }, { session }).lean().exec()
       if (page === null) return
-      await targets.relink(session, [{ before: others(name, page.links), after: others(name, rendered.links) }])
-      const { html_hash: hash, rendered_at: at, ...rest } =
-        storedFields(name, rendered, page.modified_at, await targets.missing(rendered.links, session))
+      const missing = await targets.missing(rendered.links, session)
+      const links = [{ before: others(name, page.links), after: others(name, rendered.links) }]
+      await later(countsOf({ name, links, missing }), session)
+      const { html_hash: hash, rendered_at: at, ...rest } = storedFields(name, rendered, page.modified_at, missing)
       const changed = rest.html.equals(bytesOf(page.html)) ? {} : { html_hash: hash, rendered_at: at }
       await Pages.updateOne(same, { $set: { ...rest, ...changed, links: rendered.links } }, { session }).exec()
     }))

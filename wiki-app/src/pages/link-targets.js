@@ -13,13 +13,13 @@ const MARKED_AT_ONCE = 1_000
 /** The kind of work that `markPart` does. */
 export const OUTDATED_LINKS = 'outdated-links'
 
-/** @typedef {(work: {kind: typeof OUTDATED_LINKS, name: string}, session: ClientSession) => Promise<void>} Later */
+/** @typedef {(tasks: import('../queue/entries.js').Task[], session: ClientSession) => Promise<void>} Later */
 
 /**
  * Within the transaction that changes a page.
  * @param {Models} models @param {{later: Later}} options  `later`: writes down what is to be done after it
  */
-export function createLinkTargets ({ Pages, Targets, Tags }, { later }) {
+export function createLinkTargets ({ Pages, Targets }, { later }) {
   /**
    * @param {string} name @param {{after?: string, limit: number, session?: ClientSession}} options
    * @returns {Promise<string[]>} names of pages, without the page itself, in NAME_ORDER
@@ -48,23 +48,7 @@ export function createLinkTargets ({ Pages, Targets, Tags }, { later }) {
   }
 
   return {
-    /**
-     * @param {ClientSession} session @param {Change[]} changes  of the names that each page links to
-     */
-    async relink (session, changes) {
-      const gone = await recount({ Model: Targets, field: 'sources', onInsert: { is: null } }, session, changes)
-      if (gone.length === 0) return
-      const unused = { _id: mongoose.trusted({ $in: gone }), is: null, sources: mongoose.trusted({ $lte: 0 }) }
-      await Targets.deleteMany(unused, { session }).exec()
-    },
-
-    /** @param {ClientSession} session @param {Change[]} changes  of the tags of each page */
-    async retag (session, changes) {
-      const gone = await recount({ Model: Tags, field: 'pages' }, session, changes)
-      if (gone.length === 0) return
-      const unused = { _id: mongoose.trusted({ $in: gone }), pages: mongoose.trusted({ $lte: 0 }) }
-      await Tags.deleteMany(unused, { session }).exec()
-    },
+    markOutdated,
 
     /**
      * Pages whose link becomes missing, or stops being so, are marked: their HTML shows it as before.
@@ -79,7 +63,7 @@ export function createLinkTargets ({ Pages, Targets, Tags }, { later }) {
       if (is === null) await Targets.deleteOne({ _id: name, is: null, sources: 0 }, { session }).exec()
       if ((is === null) === (was === null)) return []
       const linking = await linkingTo(name, { session, limit: LINKING_MAX + 1 })
-      if (linking.length > LINKING_MAX) await later({ kind: OUTDATED_LINKS, name }, session)
+      if (linking.length > LINKING_MAX) await later([{ kind: OUTDATED_LINKS, name }], session)
       else await markOutdated(linking, session)
       return linking
     },
@@ -104,44 +88,13 @@ export function createLinkTargets ({ Pages, Targets, Tags }, { later }) {
         .find({ _id: mongoose.trusted({ $in: names }), is: mongoose.trusted({ $ne: null }) }, { _id: 1 }, { session })
         .lean()
         .exec()
-      return new Set(minus(names, there.map(({ _id }) => _id)))
+      const found = new Set(there.map(({ _id }) => _id))
+      return new Set(names.filter((each) => !found.has(each)))
     }
   }
-}
-
-/** Of one page. @typedef {{before: string[], after: string[]}} Change */
-
-/**
- * @param {{Model: import('mongoose').Model<any>, field: string, onInsert?: object}} counts  of documents
- * @param {ClientSession} session @param {Change[]} changes
- * @returns {Promise<string[]>} ids of the documents whose count decreased
- */
-async function recount ({ Model, field, onInsert }, session, changes) {
-  const gone = changes.flatMap(({ before, after }) => minus(before, after))
-  const added = changes.flatMap(({ before, after }) => minus(after, before))
-  // A fixed order, so that two writers do not wait for each other.
-  const steps = [
-    ...gone.map((name) => ({ name, by: -1 })),
-    ...added.map((name) => ({ name, by: 1 }))
-  ].sort((a, b) => a.name < b.name ? -1 : 1)
-  if (steps.length === 0) return gone
-  await driverOf(Model).bulkWrite(steps.map(({ name, by }) => ({
-    updateOne: {
-      filter: { _id: name },
-      update: { $inc: { [field]: by }, ...(onInsert && { $setOnInsert: onInsert }) },
-      upsert: true
-    }
-  })), { session })
-  return gone
 }
 
 /** @typedef {ReturnType<typeof createLinkTargets>} LinkTargets */
 
 /** Differs each time: a correction notices that links changed again. */
 export const outdatedMark = () => randomUUID()
-
-/** @param {string[]} names @param {string[]} others */
-function minus (names, others) {
-  const set = new Set(others)
-  return names.filter((name) => !set.has(name))
-}

@@ -1,5 +1,6 @@
 import { answerInTime, createWait, inTransaction } from '../database/transaction.js'
 import { hashOf } from '../http/hash.js'
+import { countsOf } from './counts.js'
 import { currentRevision, kindOf, linkTargetsOf } from './head.js'
 import { outdatedMark } from './link-targets.js'
 import { PageMissing } from './page-errors.js'
@@ -87,7 +88,7 @@ export function createRename (context) {
 }
 
 /** @param {import('./commit.js').WriteContext} context */
-const createMove = ({ models: { Pages, Revisions }, targets }) =>
+const createMove = ({ models: { Pages, Revisions }, targets, later }) =>
   /**
    * @param {Page} page @param {Move} move @param {Attribution} attribution @param {ClientSession} session
    * @returns {Promise<{target: Page, commits: Commit[]}>}
@@ -99,10 +100,13 @@ const createMove = ({ models: { Pages, Revisions }, targets }) =>
     const now = new Date()
     const linking = await targets.setKind(session, to, 'page', kindOf(existing))
     await targets.setKind(session, name, 'redirect', 'page')
-    await targets.relink(session, [
-      { before: linkTargetsOf(existing), after: linkTargetsOf({ ...page, _id: to }) },
-      { before: linkTargetsOf(page), after: [to] }
-    ])
+    await later(countsOf({
+      name: to,
+      links: [
+        { before: linkTargetsOf(existing), after: linkTargetsOf({ ...page, _id: to }) },
+        { before: linkTargetsOf(page), after: [to] }
+      ]
+    }), session)
     const state = {
       ...page,
       _id: to,

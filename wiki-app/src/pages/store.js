@@ -1,6 +1,7 @@
 import { migrationsOf } from '../migrations/index.js'
 import { createKeyedMutex } from '../process/keyed-mutex.js'
 import { createCommit } from './commit.js'
+import { COUNTS, createCounting } from './counts.js'
 import { createCurrentHtml } from './current-html.js'
 import { createLinkTargets, OUTDATED_LINKS } from './link-targets.js'
 import { createNameReads } from './read-names.js'
@@ -18,7 +19,7 @@ import { createSubpages } from './subpages.js'
 /** @typedef {ReturnType<typeof createPageStore>} PageStore */
 
 /** @type {Outbox} */
-const SILENT = { add: async () => {}, addEverything: async () => {}, added: () => {} }
+const SILENT = { add: async () => {}, addCounted: async () => {}, addEverything: async () => {}, added: () => {} }
 
 /** @type {import('./commit.js').MovedLinks} */
 const NO_LINKS = { move: async () => new Map(), forget: async () => {} }
@@ -44,8 +45,8 @@ export function createPageStore ({
   const runExclusive = createKeyedMutex()
   const targets = createLinkTargets(models, { later })
   const subpages = createSubpages(models)
-  const currentHtml = createCurrentHtml({ Pages, targets, renderer, runExclusive, log })
-  const context = { models, targets, subpages, shortLinks, currentHtml, renderer, outbox, runExclusive }
+  const currentHtml = createCurrentHtml({ Pages, targets, later, renderer, runExclusive, log })
+  const context = { models, targets, later, subpages, shortLinks, currentHtml, renderer, outbox, runExclusive }
   const commit = createCommit(context, saving)
   const prepare = createPrepare(context)
   return {
@@ -63,6 +64,7 @@ export function createPageStore ({
     findSubpages: subpages.find,
     /** What `later` was given, for the queue. @type {Record<string, Work>} */
     works: {
+      [COUNTS]: createCounting(models, { targets, outbox }),
       [OUTDATED_LINKS]: {
         step: ({ name, done_up_to: doneUpTo }) => targets.markPart(name, doneUpTo),
         // Caches may have got pages since the edit that were not marked yet.

@@ -1,4 +1,5 @@
 import { driverOf } from '../database/driver.js'
+import { countsOf } from './counts.js'
 import { currentRevision, HEAD_FIELDS, kindOf, linkTargetsOf } from './head.js'
 import { searchKey } from './search-key.js'
 
@@ -17,7 +18,7 @@ import { searchKey } from './search-key.js'
 
 /** @param {WriteContext} context */
 export function createWriteEdits (context) {
-  const { models: { Pages, Revisions }, targets, outbox } = context
+  const { models: { Pages, Revisions }, later, outbox } = context
   const writePages = createWritePages(context)
   const commitOf = createCommitOf(context)
 
@@ -68,11 +69,9 @@ export function createWriteEdits (context) {
   /** @param {Accepted[]} accepted @param {ClientSession} session */
   async function write (accepted, session) {
     const now = new Date()
-    await writePages(accepted, now, session)
+    const missing = await writePages(accepted, now, session)
     await driverOf(Revisions).insertMany(accepted.map((each) => revisionOf(each, now)), { session })
-    await targets.relink(session, accepted.map(({ edit: { name }, before, links }) =>
-      ({ before: linkTargetsOf(before), after: linkTargetsOf({ _id: name, links }) })))
-    await targets.retag(session, accepted.map(({ before, tags }) => ({ before: before?.tags ?? [], after: tags })))
+    await later(accepted.flatMap((each) => countsOf(countedOf(each, missing))), session)
     /** @type {Commit[]} */
     const commits = []
     // One after the other: a session runs one command at a time.
@@ -83,7 +82,10 @@ export function createWriteEdits (context) {
 
 /** @param {WriteContext} context */
 function createWritePages ({ models: { Pages }, targets, currentHtml }) {
-  /** @param {Accepted[]} accepted @param {Date} now @param {ClientSession} session */
+  /**
+   * @param {Accepted[]} accepted @param {Date} now @param {ClientSession} session
+   * @returns {Promise<Set<string>>} links to nothing, as the pages show them
+   */
   return async function writePages (accepted, now, session) {
     const linked = new Set(accepted.flatMap(({ links }) => links))
     const missing = await targets.missing([...linked], session)
@@ -98,6 +100,7 @@ function createWritePages ({ models: { Pages }, targets, currentHtml }) {
         }
       }
     }), { session, ordered: false })
+    return missing
   }
 
   /** @param {Accepted} accepted @param {Date} now @param {Set<string>} missing @returns {Partial<Page>} */
@@ -174,6 +177,14 @@ function revisionOf ({ edit, before, revision, tags }, now) {
     ...saveId !== undefined && { save_id: saveId }
   }
 }
+
+/** @param {Accepted} accepted @param {Set<string>} missing @returns {import('./counts.js').Counted} */
+const countedOf = ({ edit: { name }, before, links, tags }, missing) => ({
+  name,
+  links: [{ before: linkTargetsOf(before), after: linkTargetsOf({ _id: name, links }) }],
+  tags: { before: before?.tags ?? [], after: tags },
+  missing
+})
 
 /** @param {string[]} some @param {string[]} others */
 function symmetricDifference (some, others) {

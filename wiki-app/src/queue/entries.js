@@ -9,6 +9,8 @@ import { driverOf } from '../database/driver.js'
  * @property {import('mongoose').Types.ObjectId} _id
  * @property {string} kind  which work it is, see worker.js
  * @property {string} name  of a page
+ * @property {any} [content]  what the work needs beside the name
+ * @property {number} [weight]  of the content; 1 if absent
  * @property {string} done_up_to  '' at first; how far a long work has come
  * @property {Date} due_at  while an entry is claimed: the end of the claim
  * @property {import('mongoose').Types.ObjectId | null} claim  the process that works on it
@@ -20,6 +22,8 @@ import { driverOf } from '../database/driver.js'
 const schema = new mongoose.Schema({
   kind: String,
   name: String,
+  content: mongoose.Schema.Types.Mixed,
+  weight: Number,
   done_up_to: String,
   due_at: Date,
   claim: mongoose.Schema.Types.ObjectId,
@@ -29,79 +33,23 @@ const schema = new mongoose.Schema({
 }, { collection: 'queue', versionKey: false, strict: 'throw', strictQuery: 'throw' })
 schema.index({ set_aside_at: 1, due_at: 1 })
 
-const COUNTED_MAX = 10_000
-const PROBLEM_MAX_CHARS = 500
+/** @typedef {Pick<Entry, 'kind' | 'name' | 'content' | 'weight'>} Task */
 
-/**
- * @param {import('mongoose').Connection} connection
- * @param {{leaseMs: number, retryMaxMs: number}} options  a dead process's entries are due again after `leaseMs`
- */
-export function createEntries (connection, { leaseMs, retryMaxMs }) {
+const COUNTED_MAX = 10_000
+
+/** @param {import('mongoose').Connection} connection */
+export function createEntries (connection) {
   const Entries = /** @type {import('mongoose').Model<Entry>} */ (
     /** @type {unknown} */ (connection.model('QueueEntry', schema)))
   const entries = driverOf(Entries)
-  const claim = new mongoose.Types.ObjectId()
-  const aheadMs = 2 * Math.max(leaseMs, retryMaxMs)
-  const inMs = (/** @type {number} */ ms) => new Date(Date.now() + ms)
-  /** What another process has claimed meanwhile is left to it. @param {Pick<Entry, '_id'>} entry */
-  const own = ({ _id }) => ({ _id, claim })
-
   return {
-    /** @param {Pick<Entry, 'kind' | 'name'>} work @param {ClientSession} session */
-    async add ({ kind, name }, session) {
-      await entries.insertOne(
-        { kind, name, done_up_to: '', due_at: new Date(), claim: null, failures: 0 }, { session }
-      )
-    },
+    collection: entries,
 
-    /**
-     * This process works on one at a time: what it has claimed before was interrupted. A date far ahead comes from a
-     * clock that was wrong.
-     * @param {string[]} kinds @returns {Promise<Entry | null>} the one that is due for the longest time
-     */
-    claim: (kinds) => entries.findOneAndUpdate(
-      {
-        set_aside_at: { $exists: false },
-        kind: { $in: kinds },
-        $or: [{ due_at: { $lte: new Date() } }, { due_at: { $gt: inMs(aheadMs) } }, { claim }]
-      },
-      { $set: { claim, due_at: inMs(leaseMs) } },
-      { sort: { due_at: 1 }, returnDocument: 'after' }
-    ),
-
-    /** @param {Entry} entry @param {string} doneUpTo @returns {Promise<boolean>} false: another process has it now */
-    async keep (entry, doneUpTo) {
-      const { matchedCount } = await entries.updateOne(
-        own(entry), { $set: { done_up_to: doneUpTo, due_at: inMs(leaseMs), failures: 0 } }
-      )
-      return matchedCount > 0
-    },
-
-    /** To the next process, at once. @param {Entry} entry */
-    async release (entry) {
-      await entries.updateOne(own(entry), { $set: { claim: null, due_at: new Date() } })
-    },
-
-    /** @param {Entry} entry @param {ClientSession} session @returns {Promise<boolean>} false: another has it now */
-    async finish (entry, session) {
-      const { deletedCount } = await entries.deleteOne(own(entry), { session })
-      return deletedCount > 0
-    },
-
-    /**
-     * @param {Entry} entry
-     * @param {{ms: number, failures: number, problem: string, setAside: boolean}} failure  `ms`: until it is due again
-     */
-    async fail (entry, { ms, failures, problem, setAside }) {
-      await entries.updateOne(own(entry), {
-        $set: {
-          claim: null,
-          due_at: inMs(ms),
-          failures,
-          problem: problem.slice(0, PROBLEM_MAX_CHARS),
-          ...setAside && { set_aside_at: new Date() }
-        }
-      })
+    /** @param {Task[]} tasks @param {ClientSession} session */
+    async add (tasks, session) {
+      const added = tasks.map((task) =>
+        ({ ...task, done_up_to: '', due_at: new Date(), claim: null, failures: 0 }))
+      await entries.insertMany(added, { session })
     },
 
     /** @returns {Promise<{waiting: number, setAside: number, oldestAt: Date | null}>} of the oldest 10 000 */

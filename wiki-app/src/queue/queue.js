@@ -1,10 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { createClaims } from './claims.js'
 import { createEntries } from './entries.js'
 import { createWaker } from './waker.js'
-import { createWorker } from './worker.js'
+import { createWorker, isLong } from './worker.js'
 
 /** @import {ClientSession, Connection} from 'mongoose' */
-/** @import {Entry} from './entries.js' */
+/** @import {Task} from './entries.js' */
 /** @import {Work} from './worker.js' */
 
 /**
@@ -26,6 +27,8 @@ const TIMING = {
   failuresMax: 12
 }
 const CLOSE_MAX_MS = 2_000
+/** While there is always something to do. */
+const READ_EVERY_MS = 1_000
 
 /**
  * The wiki's list of things to do after an edit. The edit's transaction adds an entry, so a crash loses none. One
@@ -39,36 +42,29 @@ const CLOSE_MAX_MS = 2_000
  */
 export function createQueue ({ connection, works, isUnavailable, log, timing = {} }) {
   const times = { ...TIMING, ...timing }
-  const entries = createEntries(connection, times)
+  const entries = createEntries(connection)
+  const claims = createClaims(entries.collection, times)
   const closing = new AbortController()
   const { signal } = closing
   const waker = createWaker({ signal, gatherMs: 0 })
-  const workOn = createWorker({ connection, entries, works, isUnavailable, log, timing: times, signal })
+  const workOn = createWorker({ connection, claims, works, isUnavailable, log, timing: times, signal })
   let unreadable = false
-  /** @type {Promise<void>} */
   let running = Promise.resolve()
-  let countedAtMs = 0
-  let counts = { waiting: 0, setAside: 0, oldestAt: /** @type {Date | null} */ (null) }
-
-  async function count () {
-    countedAtMs = performance.now()
-    counts = await entries.counts()
-  }
-
-  /** While this process works on a long one. */
-  async function countAtTimes () {
-    if (performance.now() - countedAtMs > times.checkMs) await count()
-  }
+  const depth = createDepth(entries)
 
   /** @returns {Promise<boolean>} whether there was something to do */
   async function workOnce () {
     try {
       // Those of other kinds are for newer versions, which run beside this one or did.
-      const entry = await entries.claim(Object.keys(works))
-      if (entry !== null) await count()
-      const againMs = entry === null ? 0 : await workOn(entry, () => { countAtTimes().catch(() => {}) })
-      if (againMs > 0) waker.wakeUpIn(againMs)
-      await count()
+      const entry = await claims.claim(Object.keys(works))
+      if (entry === null) {
+        await depth.read()
+      } else {
+        if (isLong(works[entry.kind])) await depth.read()
+        else await depth.readAtTimes()
+        const againMs = await workOn(entry, () => { depth.readAtTimes().catch(() => {}) })
+        if (againMs > 0) waker.wakeUpIn(againMs)
+      }
       if (unreadable) log.warn('the queue of things to do after edits goes on')
       unreadable = false
       return entry !== null
@@ -90,19 +86,40 @@ export function createQueue ({ connection, works, isUnavailable, log, timing = {
   }
 
   return {
-    /** @param {Pick<Entry, 'kind' | 'name'>} work @param {ClientSession} session */
-    async add (work, session) {
-      await entries.add(work, session)
+    /** @param {Task[]} tasks @param {ClientSession} session */
+    async add (tasks, session) {
+      if (tasks.length === 0) return
+      await entries.add(tasks, session)
       // It can be seen once the transaction is committed.
       for (const ms of times.lookAfterMs) waker.wakeUpIn(ms)
     },
     /** As this process saw it last, at most `checkMs` ago. */
-    state: () => ({ ...counts, isFailing: unreadable }),
+    state: () => ({ ...depth.state(), isFailing: unreadable }),
     async open () { running = work() },
     async close () {
       closing.abort()
       await Promise.race([running, sleep(CLOSE_MAX_MS, undefined, { ref: false })])
     }
+  }
+}
+
+/** @param {import('./entries.js').Entries} entries */
+function createDepth (entries) {
+  let readAtMs = 0
+  /** @type {Awaited<ReturnType<typeof entries.counts>>} */
+  let counts = { waiting: 0, setAside: 0, oldestAt: null }
+
+  async function read () {
+    readAtMs = performance.now()
+    counts = await entries.counts()
+  }
+
+  return {
+    read,
+    async readAtTimes () {
+      if (performance.now() - readAtMs > READ_EVERY_MS) await read()
+    },
+    state: () => counts
   }
 }
 
