@@ -2,12 +2,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { load } from './load.js'
 import { cpuSeconds } from './process.js'
 import { median, pairedRatio } from './ratio.js'
-import { fillLongPages, fillPages, saves, smallEdits } from './workload.js'
+import { fillLongPages, fillPages, saves, sharedLinks, smallEdits } from './workload.js'
 
 /** Enough for a second or more on a fast machine, also where a hundred are committed together. */
 const LINES = /** @type {const} */ ([
   { line: 'c1', connections: 1, amount: 60, edits: saves },
   { line: 'c16', connections: 16, amount: 320, edits: saves },
+  { line: 'shared_links_c16', connections: 16, amount: 320, edits: sharedLinks },
   { line: 'c100', connections: 100, amount: 1_000, edits: saves },
   { line: 'small_edit_c16', connections: 16, amount: 160, edits: smallEdits }
 ])
@@ -107,7 +108,7 @@ export function compareSaving (turns, other) {
   const names = [SYNC, GROUP, ...other === undefined ? [] : [OTHER]]
   const rows = names.flatMap((name) => Object.entries(turns).map(([line, found]) => {
     const column = (/** @type {keyof Turn} */ key) => median(found[name].map((turn) => turn[key]))
-    return `${(name === OTHER ? other ?? '' : name).padEnd(14)}${line.padEnd(16)}` +
+    return `${(name === OTHER ? other ?? '' : name).padEnd(14)}${line.padEnd(18)}` +
       `${column('rate_per_s').toFixed(0).padStart(10)}${column('wiki_ms').toFixed(2).padStart(9)}` +
       `${column('mongod_ms').toFixed(2).padStart(11)}${(100 * column('refused_share')).toFixed(0).padStart(8)} %` +
       `${(100 * column('generator_share')).toFixed(0).padStart(8)} %`
@@ -120,11 +121,11 @@ export function compareSaving (turns, other) {
     const { ratio, low, high, n } = pairedRatio(rates(ours), rates(base))
     ratios[`${ours.replace('-', '_')}_${line}_to_${base}`] = Number(ratio.toFixed(3))
     const against = base === OTHER ? other ?? '' : base
-    return `${`${ours} ÷ ${against}`.padEnd(28)}${line.padEnd(16)}${ratio.toFixed(2)} ` +
+    return `${`${ours} ÷ ${against}`.padEnd(28)}${line.padEnd(18)}${ratio.toFixed(2)} ` +
       `(${low.toFixed(2)} … ${high.toFixed(2)})   n = ${n}`
   }))
   return {
-    text: ['strategy      line            per second  wiki ms  mongod ms   refused  generator', ...rows, '',
+    text: ['strategy      line              per second  wiki ms  mongod ms   refused  generator', ...rows, '',
       'saves a second, ratio (95 % interval)', ...compared].join('\n'),
     ratios
   }

@@ -27,6 +27,10 @@ export const knownOf = (pages) =>
 export const saves = (count = SAVES_OF_A_CONNECTION) => Array.from({ length: count }, () =>
   ({ ...post(path(anyPage())), body: TEXTS[anyPage()] }))
 
+/** Every second text links to a page that many others link to, so that most saves change its number of links. */
+export const sharedLinks = (count = SAVES_OF_A_CONNECTION) => saves(count).map(({ body, ...request }) =>
+  ({ ...request, body: Math.random() < 0.5 ? `${body}\n\n[[page-0]]` : body }))
+
 /** Edits of one word of long pages. */
 export const smallEdits = (count = SAVES_OF_A_CONNECTION) => Array.from({ length: count }, () => {
   const page = Math.floor(Math.random() * LONG_PAGES)

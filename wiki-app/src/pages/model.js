@@ -99,11 +99,12 @@ revisionSchema.index({ page: 1, save_id: 1 }, { partialFilterExpression: { save_
 
 /**
  * Finds orphaned pages (without incoming links) and wanted names (linked to, not written). Two transactions conflict if
- * one links to the page that the other creates.
+ * one counts a link to the page that the other creates, see counts.js.
  * @typedef {object} Target
  * @property {string} _id  the name
  * @property {'page' | 'redirect' | null} is  what exists under the name
- * @property {number} sources  number of pages that link to it and of former names that redirect to it
+ * @property {number} sources  number of pages that link to it and of former names that redirect to it; below 0 for a
+ *   moment when edits are counted in another order
  * @property {string} [below]  unique mark of the last change of its subpages, see subpages.js
  * @property {string} [short_linked]  unique mark of the last short address of it, see short-links/store.js
  */
