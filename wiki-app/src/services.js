@@ -16,6 +16,7 @@ import { createRenderer, HTML_FACTOR_MAX } from './markdown/renderer.js'
 import { createAuthorRevert } from './history/author-revert.js'
 import { createHistory } from './history/history.js'
 import { createMergeSave } from './writing/merge-save.js'
+import { createHistories } from './pages/histories.js'
 import { defineModels } from './pages/model.js'
 import { createOldRevisions } from './history/old-revisions.js'
 import { createQueue } from './queue/queue.js'
@@ -92,7 +93,7 @@ export function createServices (config, log, parts) {
   const store = watched(pages, metrics?.counted, tracing?.changing)
   const saving = createSaving({ config, log, store, renderer, models, database, metrics })
   metrics?.addParts({ redis, queue })
-  const history = createHistory(models)
+  const history = createHistory(models, createHistories(models))
   const pictures = createPictures({ config, log, connection, createS3: parts.createS3, outbox: purges })
   return {
     ...peopleOf(users, { database, models, makeSessions }),

@@ -7,7 +7,6 @@ import mongoose from 'mongoose'
  * @property {string} kind  find, insert, updateOne, updateMany, deleteOne, deleteMany, change stream, …
  * @property {Record<string, any>} filter  of an insert: the document
  * @property {number} [limit]  of a find; absent: none
- * @property {boolean} upsert
  */
 
 /** Of the session or the server, or the rest of a read that was counted already. */
@@ -18,18 +17,18 @@ const OTHERS = new Set([
 
 /** @type {Record<string, (command: any) => Omit<Sent, 'collection'>[]>} */
 const STATEMENTS = {
-  insert: ({ documents }) => documents.map((/** @type {any} */ filter) => ({ kind: 'insert', filter, upsert: false })),
-  update: ({ updates }) => updates.map((/** @type {any} */ { q: filter, multi = false, upsert = false }) =>
-    ({ kind: multi ? 'updateMany' : 'updateOne', filter, upsert })),
+  insert: ({ documents }) => documents.map((/** @type {any} */ filter) => ({ kind: 'insert', filter })),
+  update: ({ updates }) => updates.map((/** @type {any} */ { q: filter, multi = false }) =>
+    ({ kind: multi ? 'updateMany' : 'updateOne', filter })),
   delete: ({ deletes }) => deletes.map((/** @type {any} */ { q: filter, limit }) =>
-    ({ kind: limit === 1 ? 'deleteOne' : 'deleteMany', filter, upsert: false })),
-  find: ({ filter = {}, limit }) => [{ kind: 'find', filter, limit, upsert: false }],
-  findAndModify: ({ query, upsert = false }) => [{ kind: 'findAndModify', filter: query, upsert }],
-  count: ({ query = {} }) => [{ kind: 'count', filter: query, upsert: false }],
-  distinct: ({ query = {} }) => [{ kind: 'distinct', filter: query, upsert: false }],
+    ({ kind: limit === 1 ? 'deleteOne' : 'deleteMany', filter })),
+  find: ({ filter = {}, limit }) => [{ kind: 'find', filter, limit }],
+  findAndModify: ({ query }) => [{ kind: 'findAndModify', filter: query }],
+  count: ({ query = {} }) => [{ kind: 'count', filter: query }],
+  distinct: ({ query = {} }) => [{ kind: 'distinct', filter: query }],
   aggregate: ({ pipeline }) => '$changeStream' in pipeline[0]
-    ? [{ kind: 'change stream', filter: {}, upsert: false }]
-    : [{ kind: 'aggregate', filter: pipeline[0].$match ?? {}, upsert: false }]
+    ? [{ kind: 'change stream', filter: {} }]
+    : [{ kind: 'aggregate', filter: pipeline[0].$match ?? {} }]
 }
 
 /**
@@ -54,12 +53,13 @@ export async function recordCommands (build) {
 /** @param {string} name @param {any} command @returns {Sent[]} */
 function statementsOf (name, command) {
   const statements = STATEMENTS[name]
-  if (statements === undefined) return [{ collection: String(command[name]), kind: name, filter: {}, upsert: false }]
+  if (statements === undefined) return [{ collection: String(command[name]), kind: name, filter: {} }]
   return statements(command).map((each) => ({ collection: command[name], ...each }))
 }
 
 /** @param {any} value @returns {boolean} whether it names one value, or some */
 function isEqual (value) {
+  if (value instanceof RegExp) return false
   if (value === null || typeof value !== 'object' || value instanceof Date || value._bsontype !== undefined) return true
   const operators = Object.keys(value).filter((key) => key.startsWith('$'))
   return operators.length === 0 || operators.some((operator) => operator === '$eq' || operator === '$in')
@@ -70,12 +70,11 @@ function isEqual (value) {
  * https://www.mongodb.com/docs/manual/core/sharded-cluster-query-router/#targeted-operations-vs.-broadcast-operations
  * @param {Sent} sent @param {string[]} key  fields of the shard key
  */
-export function hasShardKey ({ kind, filter, upsert }, key) {
+export function hasShardKey ({ kind, filter }, key) {
   if (kind === 'insert') return key.every((field) => field in filter)
-  // One document is changed where its whole key is known, or its id. Otherwise the first field says where to look.
+  // One document is changed where its whole key is known. Otherwise the first field says where to look.
   const isOne = ['updateOne', 'deleteOne', 'findAndModify'].includes(kind)
-  const wanted = isOne ? key : key.slice(0, 1)
-  return names(filter, wanted) || (isOne && !upsert && names(filter, ['_id']))
+  return names(filter, isOne ? key : key.slice(0, 1))
 }
 
 /** @param {Record<string, any>} filter @param {string[]} fields @returns {boolean} */

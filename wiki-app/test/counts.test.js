@@ -25,7 +25,7 @@ const SILENT = { add: async () => {}, addCounted: async () => {}, addEverything:
  * @param {TestContext} t @param {string} uri @param {Partial<Outbox>} [outbox]
  */
 async function startStore (t, uri, outbox = {}) {
-  const connection = await mongoose.createConnection(uri).asPromise()
+  const connection = await mongoose.createConnection(uri, { promoteBuffers: true }).asPromise()
   const models = defineModels(connection)
   const renderer = createRenderer({ maxBytes: 100_000 })
   /** @type {string[]} */
@@ -51,6 +51,7 @@ async function startStore (t, uri, outbox = {}) {
     lines,
     entries,
     targets: connection.collection('targets'),
+    pages: connection.collection('pages'),
     untilDone: async () => {
       assert.ok(await waitUntil(async () => await entries.countDocuments({ set_aside_at: { $exists: false } }) === 0,
         WAIT_MAX_MS))
@@ -136,6 +137,29 @@ test('a page that starts to link to one that is deleted meanwhile shows it as so
   assert.match(String((await linker.store.findView('linking'))?.html), /class="missing"/)
 })
 
+for (const isRead of [true, false]) {
+  test(`so does a page that was renamed meanwhile${isRead ? ', and read' : ''}`, async (t) => {
+    const uri = wiki.freshUri()
+    const gate = createGate()
+    const creator = await startStore(t, uri, gate.outbox)
+    const linker = await startStore(t, uri)
+    const created = creator.store.save('target', { content: 'text' })
+    await gate.isReached
+    await linker.store.save('linking', { content: '[[target]]' })
+    await linker.store.rename('linking', 'renamed')
+    if (isRead) {
+      assert.match(String((await linker.store.findView('renamed'))?.html), /class="missing"/)
+      const mark = async () => (await linker.pages.findOne({ _id: /** @type {any} */ ('renamed') }))?.links_outdated
+      assert.ok(await waitUntil(async () => await mark() === null, WAIT_MAX_MS), 'the reader’s correction is stored')
+    }
+    gate.open()
+    await created
+    await linker.queue.open()
+    await linker.untilDone()
+    assert.doesNotMatch(String((await linker.store.findView('renamed'))?.html), /class="missing"/)
+  })
+}
+
 test('what a process that died had to count is counted by another one, once', async (t) => {
   const uri = wiki.freshUri()
   const dying = await startStore(t, uri)
@@ -187,6 +211,23 @@ test('an edit that changes no link and no tag leaves nothing to count', async (t
   await entries.deleteMany({})
   await store.save('a', { content: 'other text [[b]]', tags: ['one'] })
   assert.equal(await entries.countDocuments(), 0)
+})
+
+test('pages that one transaction creates, and that link to each other, are not purged again by the count', async (t) => {
+  const uri = wiki.freshUri()
+  /** @type {string[]} */
+  const purged = []
+  const { store, queue, untilDone } = await startStore(t, uri, {
+    addCounted: async ({ pages }) => { purged.push(...pages) }
+  })
+  const names = ['a', 'b', 'c', 'd']
+  const content = names.map((name) => `[[${name}]]`).join(' ')
+  const prepared = await store.prepare({ content })
+  await Promise.all(names.map((name) =>
+    store.commitTogether({ ...prepared, name, attribution: {}, precondition: () => {} })))
+  await queue.open()
+  await untilDone()
+  assert.deepEqual(purged, [])
 })
 
 test('a rename counts the links of both names', async (t) => {

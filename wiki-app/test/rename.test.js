@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
+import { MongoClient } from 'mongodb'
+import { judge } from '../torture/oracle.js'
+import { stored } from '../torture/torture.js'
 import { BROWSER, get, save, useWiki } from './helper.js'
 
 const wiki = useWiki()
@@ -196,4 +199,35 @@ test('at most 100 subpages are renamed with a page; with more it is refused with
   const long = await rename(app, 'd', { to: 'e', subpages: 'true' })
   assert.equal(long.statusCode, 409)
   assert.match(long.json().detail, /more than 4 MB/)
+})
+
+test('a rename writes to no revision, and a page under a former name has a history of its own', async (t) => {
+  const uri = wiki.freshUri()
+  const app = await wiki.build(t, { MONGODB_URI: uri })
+  const client = await MongoClient.connect(uri)
+  t.after(() => client.close())
+  const revisions = client.db().collection('revisions')
+  for (const text of ['one', 'two', 'three']) await save(app, 'a', text)
+  const before = await revisions.find().sort({ _id: 1 }).toArray()
+  await rename(app, 'a', { to: 'b' })
+  assert.deepEqual(await revisions.find().sort({ _id: 1 }).limit(3).toArray(), before)
+
+  const history = async (/** @type {string} */ name) => (await get(app, `/api/v1/pages/${name}/revisions`)).json().items
+    .map((/** @type {any} */ item) => `${item.name} ${item.revision}`)
+  assert.deepEqual(await history('b'), ['b 4', 'b 3', 'b 2', 'b 1'])
+  await save(app, 'a', 'another page')
+  assert.deepEqual(await history('a'), ['a 5'])
+  await rename(app, 'a', { to: 'c' })
+  await rename(app, 'b', { to: 'a' })
+  assert.deepEqual([await history('a'), await history('c')], [['a 7', 'a 4', 'a 3', 'a 2', 'a 1'], ['c 6', 'c 5']])
+  assert.equal((await get(app, '/api/v1/pages/a/revisions/2')).json().content, 'two')
+  assert.equal((await get(app, '/api/v1/pages/c/revisions/5')).json().content, 'another page')
+  const { items } = (await get(app, '/api/v1/changes')).json()
+  assert.deepEqual(items.map((/** @type {any} */ item) => `${item.name} ${item.revision}`),
+    ['a 7', 'c 6', 'c 5', 'a 4', 'a 3', 'a 2', 'a 1'], 'each change under the name that its page has now')
+  assert.equal((await app.inject({
+    method: 'POST', url: '/api/v1/pages/a/revert', payload: { revision: 1 }
+  })).statusCode, 200)
+  assert.match((await get(app, '/wiki/a')).body, /<p>one<\/p>/)
+  assert.equal(judge([], [], await stored(uri)).torn_pages, 0)
 })

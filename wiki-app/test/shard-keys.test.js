@@ -189,17 +189,17 @@ test('no sharded collection has a unique index that does not begin with its key'
 })
 
 test('a command without the key is noticed', () => {
-  /** @param {string} collection @param {string} kind @param {object} filter @param {boolean} [upsert] */
-  const isNoticed = (collection, kind, filter, upsert = false) =>
-    broadcastOf([{ collection, kind, filter, upsert }]).length > 0
+  /** @param {string} collection @param {string} kind @param {object} filter */
+  const isNoticed = (collection, kind, filter) => broadcastOf([{ collection, kind, filter }]).length > 0
   assert.equal(isNoticed('pages', 'find', { _id: 'a', deleted_at: null }), false)
   assert.equal(isNoticed('pages', 'find', { $and: [{ _id: { $in: ['a'] } }, { deleted_at: null }] }), false)
   assert.equal(isNoticed('pages', 'find', { _id: { $gt: 'a' } }), true)
   assert.equal(isNoticed('pages', 'find', { $or: [{ _id: 'a' }, { redirect_to: 'a' }] }), true)
   assert.equal(isNoticed('revisions', 'find', { page: 'a' }), false)
   assert.equal(isNoticed('revisions', 'updateOne', { page: 'a' }), true, 'one of several shards')
-  assert.equal(isNoticed('revisions', 'updateOne', { _id: 1 }), false)
-  assert.equal(isNoticed('revisions', 'updateOne', { _id: 1 }, true), true, 'where should it be made?')
+  assert.equal(isNoticed('revisions', 'deleteOne', { _id: 1 }), true)
+  assert.equal(isNoticed('revisions', 'updateOne', { page: 'a', revision: 1 }), false)
+  assert.equal(isNoticed('pages', 'find', { _id: /^a/ }), true)
   assert.equal(isNoticed('revisions', 'insert', { _id: 1, page: 'a' }), true)
   assert.throws(() => isNoticed('new', 'find', {}), /not in the table/)
 })

@@ -34,6 +34,7 @@ import { COUNTS } from '../src/pages/counts.js'
  * }[]} revisions
  * @property {{
  *   _id: string,
+ *   history?: string,
  *   revision: number,
  *   content?: string,
  *   tags?: string[],
@@ -43,7 +44,7 @@ import { COUNTS } from '../src/pages/counts.js'
  * }[]} pages
  * @property {{_id: string, is: string | null, sources: number}[]} targets
  * @property {{_id: string, pages: number}[]} tags
- * @property {{kind: string, content?: import('../src/pages/counts.js').Content}[]} [queue]
+ * @property {{kind: string, content?: import('../src/pages/counts.js').Content, set_aside_at?: Date}[]} [queue]
  */
 
 /**
@@ -150,16 +151,16 @@ function staleReads (acknowledged, reads) {
  * @param {Map<string, Stored['revisions'][number]>} newest  revision of each page
  */
 function torn (pages, newest) {
-  const wrong = pages.filter(({ _id, revision, content, deleted_at: deletedAt, redirect_to: redirect }) => {
-    const last = newest.get(_id)
-    // The revisions of a renamed page moved with it.
-    if (redirect) return last !== undefined
+  // A former name has no revisions.
+  const own = pages.filter(({ redirect_to: redirect }) => !redirect)
+  const wrong = own.filter(({ _id, history, revision, content, deleted_at: deletedAt }) => {
+    const last = newest.get(history ?? _id)
     return last === undefined ||
       last.revision !== revision ||
       last.deleted !== (deletedAt !== null) ||
       (!last.deleted && last.content !== content)
   })
-  const known = new Set(pages.map(({ _id }) => _id))
+  const known = new Set(own.map(({ _id, history }) => history ?? _id))
   return wrong.length + [...newest.keys()].filter((page) => !known.has(page)).length
 }
 
@@ -169,7 +170,9 @@ function torn (pages, newest) {
  * @returns {[Stored['targets'], Stored['tags']]} as they are once that is done
  */
 function withUncounted (targets, tags, queue) {
-  const counts = queue.flatMap(({ kind, content }) => kind === COUNTS && content ? [content] : [])
+  // What was given up is not counted any more.
+  const counts = queue.flatMap(({ kind, content, set_aside_at: givenUp }) =>
+    kind === COUNTS && content && !givenUp ? [content] : [])
   return [
     added(targets, 'sources', counts.flatMap(({ links }) => links), (_id) => ({ _id, is: null, sources: 0 })),
     added(tags, 'pages', counts.flatMap((each) => each.tags), (_id) => ({ _id, pages: 0 }))

@@ -13,6 +13,8 @@ const TRIAL_MAX_MS = 300_000
 /** Kills hit any moment of an edit, which takes some milliseconds. */
 const MOMENT_MAX_MS = 25
 const BETWEEN_MAX_MS = 5
+/** A killed process's claim lasts a minute. */
+const COUNTED_MAX_MS = 300_000
 
 export const VICTIMS = /** @type {const} */ (['wiki', 'mongod', 'both'])
 /** In a wiki of several processes, one may die alone. */
@@ -89,6 +91,7 @@ export async function torture (options) {
       })
       onTrial(trials[number], number + 1)
     }
+    if (count > 0) findings = judge(editors.edits, editors.reads, await countedAtLast(testbed.uri))
     return {
       trials,
       edits: editors.edits.length,
@@ -133,6 +136,20 @@ const startAgain = (testbed, victim) => Promise.all([
   (victim === 'mongod' || victim === 'both') && testbed.startDatabase(),
   (victim === 'wiki' || victim === 'both') && testbed.startWiki()
 ])
+
+/**
+ * What a killed process was counting waits for the end of its claim.
+ * @param {string} uri @returns {Promise<import('./oracle.js').Stored>} once nothing is left to count
+ */
+async function countedAtLast (uri) {
+  let last = await stored(uri)
+  const isCounted = await waitUntil(async () => {
+    last = await stored(uri)
+    return last.queue?.length === 0
+  }, COUNTED_MAX_MS, 500)
+  if (!isCounted) throw new Error(`${last.queue?.length} edits are not counted ${COUNTED_MAX_MS / 1000} s after the last`)
+  return last
+}
 
 /**
  * Reads a snapshot of all that `judge` checks.

@@ -17,14 +17,14 @@ export async function * pageFiles ({ Pages, Revisions }) {
   const former = inOrder(
     Pages.find({ redirect_to: mongoose.trusted({ $gt: '' }) }, { redirect_to: 1 }).sort({ redirect_to: 1, _id: 1 })
   )
-  const pages = Pages.find({ deleted_at: null }, { content: 1, tags: 1, revision: 1, modified_at: 1 })
+  const pages = Pages.find({ deleted_at: null }, { content: 1, tags: 1, revision: 1, modified_at: 1, history: 1 })
     .sort({ _id: 1 })
     .lean()
     .cursor({ batchSize: BATCH })
   try {
-    for await (const { _id: name, content, tags = [], revision, modified_at: modifiedAt } of pages) {
+    for await (const { _id: name, content, tags = [], revision, modified_at: modifiedAt, history = name } of pages) {
       const formerNames = await former.of(name)
-      const newest = await Revisions.findOne({ page: name, revision }, { author: 1 }).lean().exec()
+      const newest = await Revisions.findOne({ page: history, revision }, { author: 1 }).lean().exec()
       const known = {
         name,
         tags,

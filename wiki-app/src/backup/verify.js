@@ -85,7 +85,7 @@ async function findTornPages (db) {
     {
       $lookup: {
         from: 'revisions',
-        let: { page: '$_id', revision: '$revision' },
+        let: { page: { $ifNull: ['$history', '$_id'] }, revision: '$revision' },
         pipeline: [
           { $match: { $expr: { $and: [{ $eq: ['$page', '$$page'] }, { $eq: ['$revision', '$$revision'] }] } } },
           { $project: { _id: 1 } }
@@ -93,7 +93,8 @@ async function findTornPages (db) {
         as: 'newest'
       }
     },
-    { $match: { revision: { $type: 'number' }, newest: { $size: 0 } } },
+    // A former name has no revisions.
+    { $match: { revision: { $type: 'number' }, redirect_to: null, newest: { $size: 0 } } },
     { $project: { _id: 1 } },
     { $limit: SHOWN_MAX }
   ]).toArray()

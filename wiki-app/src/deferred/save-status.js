@@ -1,4 +1,5 @@
 import { driverOf } from '../database/driver.js'
+import { HISTORY_FIELDS, historyOf } from '../pages/histories.js'
 import { saveUrl } from './deferred-saves.js'
 import { SaveUnknown } from './errors.js'
 
@@ -17,14 +18,16 @@ const DURABLE = { readConcern: { level: /** @type {const} */ ('majority') } }
 export function createSaveStatus ({ models: { Pages, Revisions }, failures, deferred }) {
   /** @param {string} id @param {string} page @returns {Promise<number | null>} */
   async function revisionOf (id, page) {
-    // A renaming takes it along.
     for (let [name, renames] = [page, 0]; renames <= RENAMES_MAX; renames++) {
-      const filter = { page: name, save_id: id }
-      const found = await driverOf(Revisions).findOne(filter, { projection: { revision: 1 }, ...DURABLE })
-      if (found !== null) return found.revision
-      const head = await driverOf(Pages).findOne({ _id: name }, { projection: { redirect_to: 1 } })
-      if (!head?.redirect_to) return null
-      name = head.redirect_to
+      const head = await driverOf(Pages).findOne({ _id: name }, { projection: HISTORY_FIELDS, ...DURABLE })
+      if (head === null) return null
+      const key = historyOf(head)
+      if (key !== null) {
+        const filter = { page: key, save_id: id }
+        const found = await driverOf(Revisions).findOne(filter, { projection: { revision: 1 }, ...DURABLE })
+        return found?.revision ?? null
+      }
+      name = String(head.redirect_to)
     }
     return null
   }

@@ -37,11 +37,11 @@ export function createAuthorRevert ({ models: { Pages, Revisions }, store, histo
    */
   async function plan (selection) {
     const { author, since, limit } = selection
-    /** @type {{_id: string, newest: number}[]} */
+    /** @type {{_id: string, name: string, newest: number}[]} */
     const found = await Revisions.aggregate(newestRevisions(selection, Pages.collection.name)).allowDiskUse(true).exec()
     const plans = []
-    for (const { _id: name, newest } of found.slice(0, limit)) {
-      plans.push(await planOf(Revisions, { name, newest, author, since }))
+    for (const { _id: history, name, newest } of found.slice(0, limit)) {
+      plans.push(await planOf(Revisions, { history, name, newest, author, since }))
     }
     return { plans, next: found.length > limit ? plans[plans.length - 1].name : null }
   }
@@ -105,45 +105,53 @@ export function createAuthorRevert ({ models: { Pages, Revisions }, store, histo
 function newestRevisions ({ author, since, after, limit }, pages) {
   const theirs = {
     author,
-    ...(since && { created_at: { $gte: since } }),
-    ...(after !== undefined && { page: { $gt: after } })
+    ...(since && { created_at: { $gte: since } })
   }
+  /**
+   * Pages whose revisions have this key, see pages/histories.js.
+   * @param {'_id' | 'history'} field @param {string} as @param {object} others
+   */
+  const headsBy = (field, as, others) => ({
+    $lookup: {
+      from: pages,
+      localField: '_id',
+      foreignField: field,
+      let: { newest: '$newest' },
+      pipeline: [
+        { $match: { $expr: { $eq: ['$revision', '$$newest'] }, redirect_to: null, ...others } },
+        { $project: { _id: 1 } }
+      ],
+      as
+    }
+  })
   return [
     { $match: theirs },
     { $group: { _id: '$page', newest: { $max: '$revision' } } },
-    {
-      $lookup: {
-        from: pages,
-        localField: '_id',
-        foreignField: '_id',
-        let: { newest: '$newest' },
-        pipeline: [
-          { $match: { $expr: { $eq: ['$revision', '$$newest'] }, redirect_to: null } },
-          { $project: { _id: 1 } }
-        ],
-        as: 'heads'
-      }
-    },
-    { $match: { 'heads.0': { $exists: true } } },
-    { $sort: { _id: 1 } },
-    { $limit: limit + 1 },
-    { $project: { newest: 1 } }
+    headsBy('history', 'renamed', {}),
+    headsBy('_id', 'others', { history: null }),
+    { $set: { heads: { $concatArrays: ['$renamed', '$others'] } } },
+    { $unwind: '$heads' },
+    { $project: { newest: 1, name: '$heads._id' } },
+    ...after === undefined ? [] : [{ $match: { name: { $gt: after } } }],
+    { $sort: { name: 1 } },
+    { $limit: limit + 1 }
   ]
 }
 
 /**
  * @param {Models['Revisions']} Revisions
- * @param {{name: string, newest: number, author: string, since?: Date}} change @returns {Promise<Plan>}
+ * @param {{history: string, name: string, newest: number, author: string, since?: Date}} change
+ * @returns {Promise<Plan>}
  */
-async function planOf (Revisions, { name, newest, author, since }) {
+async function planOf (Revisions, { history, name, newest, author, since }) {
   const others = [
     { author: mongoose.trusted({ $ne: author }) },
     ...(since ? [{ created_at: mongoose.trusted({ $lt: since }) }] : [])
   ]
   const [now, before] = await Promise.all([
-    Revisions.findOne({ page: name, revision: newest }, { deleted: 1 }).lean().exec(),
+    Revisions.findOne({ page: history, revision: newest }, { deleted: 1 }).lean().exec(),
     Revisions
-      .findOne({ page: name, revision: mongoose.trusted({ $lt: newest }), $or: others }, { revision: 1, deleted: 1 })
+      .findOne({ page: history, revision: mongoose.trusted({ $lt: newest }), $or: others }, { revision: 1, deleted: 1 })
       .sort({ revision: -1 })
       .lean()
       .exec()

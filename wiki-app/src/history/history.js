@@ -1,6 +1,7 @@
 import createError from '@fastify/error'
 import mongoose from 'mongoose'
 
+/** @import {Histories} from '../pages/histories.js' */
 /** @import {Models, Revision} from '../pages/model.js' */
 
 export const RevisionMissing = createError('WIKI_REVISION_MISSING', 'There is no revision %s of “%s”.', 404)
@@ -20,16 +21,31 @@ export const ITEM_FIELDS = {
   deleted: 1,
   created_at: 1
 }
-/** @typedef {Omit<Revision, 'content'>} RevisionItem */
+/**
+ * `page`: the name of the page now; `history`: what is stored instead, see histories.js
+ * @typedef {Revision & {history: string}} FoundRevision
+ * @typedef {Omit<FoundRevision, 'content'>} RevisionItem
+ */
 
-/** Only the page store adds revisions. @param {Models} models */
-export function createHistory ({ Revisions }) {
+/**
+ * Only the page store adds revisions.
+ * @param {Models} models @param {Histories} histories
+ */
+export function createHistory ({ Revisions }, histories) {
+  /** @param {string} page @param {number} revision @param {object} [fields] @returns {Promise<any>} */
+  async function findOne (page, revision, fields = {}) {
+    const history = await histories.keyOf(page)
+    if (history === null) return null
+    const found = await Revisions.findOne({ page: history, revision }, fields).lean().exec()
+    return found && { ...found, page, history }
+  }
+
   return {
-    /** @param {string} page @param {number} revision @returns {Promise<Revision | null>} */
-    find: (page, revision) => Revisions.findOne({ page, revision }).lean().exec(),
+    /** @param {string} page @param {number} revision @returns {Promise<FoundRevision | null>} */
+    find: (page, revision) => findOne(page, revision),
 
     /** @param {string} page @param {number} revision @returns {Promise<RevisionItem | null>} */
-    findItem: (page, revision) => Revisions.findOne({ page, revision }, ITEM_FIELDS).lean().exec(),
+    findItem: (page, revision) => findOne(page, revision, ITEM_FIELDS),
 
     /**
      * A string of 1 MiB here would delay all other requests by milliseconds.
@@ -48,11 +64,12 @@ export function createHistory ({ Revisions }) {
      * @returns {Promise<{items: RevisionItem[], more: boolean}>} the newest first
      */
     async ofPage ({ page, before, limit }) {
-      const filter = before === undefined ? { page } : { page, revision: mongoose.trusted({ $lt: before }) }
-      return part(
-        await Revisions.find(filter, ITEM_FIELDS).sort({ revision: -1 }).limit(limit + 1).lean().exec(),
-        limit
-      )
+      const history = await histories.keyOf(page)
+      if (history === null) return { items: [], more: false }
+      const filter = { page: history, ...before !== undefined && { revision: mongoose.trusted({ $lt: before }) } }
+      /** @type {Omit<Revision, 'content'>[]} */
+      const found = await Revisions.find(filter, ITEM_FIELDS).sort({ revision: -1 }).limit(limit + 1).lean().exec()
+      return part(found.map((item) => ({ ...item, page, history })), limit)
     },
 
     /**
@@ -64,7 +81,8 @@ export function createHistory ({ Revisions }) {
         ...(author !== undefined && { author }),
         ...(before !== undefined && { _id: mongoose.trusted({ $lt: new mongoose.Types.ObjectId(before) }) })
       }
-      return part(await Revisions.find(filter, ITEM_FIELDS).sort({ _id: -1 }).limit(limit + 1).lean().exec(), limit)
+      const found = await Revisions.find(filter, ITEM_FIELDS).sort({ _id: -1 }).limit(limit + 1).lean().exec()
+      return part(await named(found, histories), limit)
     },
 
     /**
@@ -72,18 +90,25 @@ export function createHistory ({ Revisions }) {
      * @returns {Promise<(item: RevisionItem) => number | null>} length of the text before it; null: there is none
      */
     async bytesBefore (items) {
-      const followed = items.flatMap(({ page, follows }) => follows === null ? [] : [{ page, revision: follows }])
-      /** @type {RevisionItem[]} */
+      const followed = items.flatMap(({ history: page, follows }) =>
+        follows === null ? [] : [{ page, revision: follows }])
+      /** @type {Revision[]} */
       const found = followed.length === 0
         ? []
         : await Revisions.find({ $or: followed }, { page: 1, revision: 1, content_bytes: 1 }).lean().exec()
       const bytes = new Map(found.map(({ page, revision, content_bytes: length }) => [`${revision} ${page}`, length]))
-      return ({ page, follows }) => bytes.get(`${follows} ${page}`) ?? null
+      return ({ history, follows }) => bytes.get(`${follows} ${history}`) ?? null
     }
   }
 }
 
 /** @typedef {ReturnType<typeof createHistory>} History */
+
+/** @param {Omit<Revision, 'content'>[]} found @param {Histories} histories @returns {Promise<RevisionItem[]>} */
+export async function named (found, histories) {
+  const nameOf = await histories.namesOf(found.map(({ page }) => page))
+  return found.map((item) => ({ ...item, page: nameOf(item.page), history: item.page }))
+}
 
 /** @template T @param {T[]} found  `limit` + 1 items when there are more @param {number} limit */
 const part = (found, limit) => ({ items: found.slice(0, limit), more: found.length > limit })

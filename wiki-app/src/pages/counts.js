@@ -19,7 +19,7 @@ export const COUNTS = 'counts'
  * @property {string} name  of the page
  * @property {Change[]} links
  * @property {Change} [tags]
- * @property {Set<string>} [missing]  as the page's new HTML shows its links; absent: they are looked at again anyway
+ * @property {Set<string>} [missing]  as the page's new HTML shows its links; absent: not known, so it is marked
  */
 
 /** `missing`: of the new links. @typedef {{links: Steps, tags: Steps, missing: string[] | null}} Content */
@@ -66,6 +66,8 @@ export function createCounting (models, { targets, outbox }) {
    * @returns {Promise<string[]>} pages that show a new link otherwise than it is
    */
   async function outdatedOf (contents, session) {
+    const unknown = contents.flatMap(({ name, links, missing }) =>
+      missing === null && links.some(([, by]) => by > 0) ? [name] : [])
     const shown = contents.flatMap(({ name, links, missing }) => {
       const wasMissing = new Set(missing)
       return missing === null
@@ -73,7 +75,8 @@ export function createCounting (models, { targets, outbox }) {
         : links.flatMap(([link, by]) => by > 0 ? [{ name, link, isMissing: wasMissing.has(link) }] : [])
     })
     const missing = await targets.missing([...new Set(shown.map(({ link }) => link))], session)
-    return [...new Set(shown.flatMap(({ name, link, isMissing }) => isMissing === missing.has(link) ? [] : [name]))]
+    const wrong = shown.filter(({ link, isMissing }) => isMissing !== missing.has(link))
+    return [...new Set([...unknown, ...wrong.map(({ name }) => name)])]
   }
 
   return { together, finished: outbox.added }

@@ -3,7 +3,7 @@
 /** @typedef {Pick<Page, '_id' | keyof typeof HEAD_FIELDS>} Head */
 
 export const HEAD_FIELDS = {
-  revision: 1, html_hash: 1, subpages_hash: 1, deleted_at: 1, redirect_to: 1, tags: 1, links: 1
+  revision: 1, html_hash: 1, subpages_hash: 1, deleted_at: 1, redirect_to: 1, tags: 1, links: 1, history: 1
 }
 
 /** 0: no page, or a deleted or renamed one. @param {Pick<Head, 'revision' | 'deleted_at'> | null} head */

@@ -6,6 +6,7 @@ import mongoose from 'mongoose'
  * A deleted page keeps its document, so that its revision goes on growing.
  * @typedef {object} Page
  * @property {string} _id  the name
+ * @property {string} [history]  key of its revisions, where that is not its name, see histories.js
  * @property {string} search_key  of the name: without case and accents, see search-key.js
  * @property {number} revision  starts at 1, one more with each save or deletion
  * @property {string} content  Markdown
@@ -29,8 +30,8 @@ import mongoose from 'mongoose'
  * Kept for ever, never changed. A deletion is a revision without a text.
  * @typedef {object} Revision
  * @property {import('mongoose').Types.ObjectId} _id  grows with time, so lists of changes are sorted by it
- * @property {string} page  name of the page
- * @property {number} revision  larger than all earlier ones of this name
+ * @property {string} page  key of the page's history: its first name, or an id, see histories.js
+ * @property {number} revision  larger than all earlier ones of this page
  * @property {number | null} follows  the previous revision; null for the first
  * @property {string} content  Markdown; '' for a deletion
  * @property {number} content_bytes
@@ -50,6 +51,7 @@ export const NAME_ORDER = { locale: 'en', numericOrdering: true, strength: 5 }
 
 const pageSchema = new mongoose.Schema({
   _id: String,
+  history: String,
   search_key: String,
   revision: Number,
   content: String,
@@ -76,6 +78,7 @@ pageSchema.index({ tags: 1, deleted_at: 1, _id: 1 }, { name: 'tagged_by_name', c
 pageSchema.index({ deleted_at: 1, search_key: 1, _id: 1 }, { name: 'search' })
 // Byte by byte, for the names below a name: in order of bytes they are a range. Of words/source.js, too.
 pageSchema.index({ deleted_at: 1, _id: 1 }, { name: 'below' })
+pageSchema.index({ history: 1 }, { partialFilterExpression: { history: { $gt: '' } } })
 pageSchema.index({ redirect_to: 1 }, { partialFilterExpression: { redirect_to: { $gt: '' } } })
 
 const revisionSchema = new mongoose.Schema({

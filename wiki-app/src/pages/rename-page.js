@@ -1,6 +1,7 @@
 import { answerInTime, createWait, inTransaction } from '../database/transaction.js'
 import { hashOf } from '../http/hash.js'
 import { countsOf } from './counts.js'
+import { historyOf } from './histories.js'
 import { currentRevision, kindOf, linkTargetsOf } from './head.js'
 import { outdatedMark } from './link-targets.js'
 import { PageMissing } from './page-errors.js'
@@ -107,9 +108,12 @@ const createMove = ({ models: { Pages, Revisions }, targets, later }) =>
         { before: linkTargetsOf(page), after: [to] }
       ]
     }), session)
+    const { history: _, ...others } = page
+    const history = String(historyOf(page))
     const state = {
-      ...page,
+      ...others,
       _id: to,
+      ...history !== to && { history },
       search_key: searchKey(to),
       revision,
       html_hash: hashOf(page.html, now.toISOString()),
@@ -119,11 +123,10 @@ const createMove = ({ models: { Pages, Revisions }, targets, later }) =>
     }
     await Pages.replaceOne({ _id: to }, state, { session, upsert: true }).exec()
     const former = { revision, deleted_at: now, redirect_to: to, links: [], tags: [] }
-    await Pages.updateOne({ _id: name }, { $set: former }, { session }).exec()
-    await Revisions.updateMany({ page: name }, { $set: { page: to } }, { session }).exec()
+    await Pages.updateOne({ _id: name }, { $set: former, $unset: { history: 1 } }, { session }).exec()
     const { content, content_bytes: contentBytes, tags = [] } = page
     await Revisions.insertMany([{
-      page: to,
+      page: history,
       revision,
       follows: page.revision,
       content,

@@ -1,6 +1,6 @@
 import createError from '@fastify/error'
 import mongoose from 'mongoose'
-import { currentRevision, HEAD_FIELDS } from './head.js'
+import { HEAD_FIELDS } from './head.js'
 import { writableName } from './name.js'
 import { NameTaken } from './page-errors.js'
 import { readableSize } from '../readable.js'
@@ -39,8 +39,8 @@ const SubpageNameTooLong = createError(
  * @typedef {{from: string, to: string, existing: Head | null}} Move
  */
 
-/** @param {Pick<import('./model.js').Models, 'Pages' | 'Revisions'>} models */
-export function createRenamePlan ({ Pages, Revisions }) {
+/** @param {Pick<import('./model.js').Models, 'Pages'>} models */
+export function createRenamePlan ({ Pages }) {
   /** @param {string} name @param {ClientSession} session @returns {Promise<string[]>} @throws {Error} 409 */
   async function namesBelow (name, session) {
     /** @type {{_id: string, content_bytes: number}[]} */
@@ -71,9 +71,8 @@ export function createRenamePlan ({ Pages, Revisions }) {
     /** @type {Head[]} */
     const heads = await Pages.find({ _id: among }, HEAD_FIELDS, { session }).lean().exec()
     const existing = new Map(heads.map((head) => [head._id, head]))
-    const withHistory = new Set(await Revisions.distinct('page', { page: among }, { session }).exec())
-    const taken = moves.map(({ to }) => to).filter((to) =>
-      withHistory.has(to) || currentRevision(existing.get(to) ?? null) !== 0)
+    // A deleted page has its history still; a former name has none.
+    const taken = heads.filter(({ redirect_to: redirect }) => !redirect).map(({ _id }) => _id)
     if (taken.length > 0) throw subpages ? new NamesTaken(shown(taken)) : new NameTaken(target)
     return moves.map((move) => ({ ...move, existing: existing.get(move.to) ?? null }))
   }

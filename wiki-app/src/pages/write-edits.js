@@ -1,5 +1,6 @@
 import { driverOf } from '../database/driver.js'
 import { countsOf } from './counts.js'
+import { createHistories, historyOf, newHistory } from './histories.js'
 import { currentRevision, HEAD_FIELDS, kindOf, linkTargetsOf } from './head.js'
 import { searchKey } from './search-key.js'
 
@@ -13,7 +14,8 @@ import { searchKey } from './search-key.js'
 
 /**
  * An edit that is accepted, with the page's state before, and its values after.
- * @typedef {{edit: Edit, before: Head | null, revision: number, links: string[], tags: string[]}} Accepted
+ * @typedef {{edit: Edit, before: Head | null, revision: number, history: string, links: string[], tags: string[]}}
+ *   Accepted
  */
 
 /** @param {WriteContext} context */
@@ -21,6 +23,7 @@ export function createWriteEdits (context) {
   const { models: { Pages, Revisions }, later, outbox } = context
   const writePages = createWritePages(context)
   const commitOf = createCommitOf(context)
+  const histories = createHistories(context.models)
 
   /**
    * Writes edits of different pages. It needs some six commands, however many edits there are; pages that come or go
@@ -50,8 +53,9 @@ export function createWriteEdits (context) {
    */
   async function storedOf (edits, heads, session) {
     if (edits.length === 0) return new Map()
-    const pages = edits.flatMap(({ name }) => [name, heads.get(name)?.redirect_to ?? []].flat())
-    const filter = { page: { $in: pages }, save_id: { $in: edits.map(({ saveId = '' }) => saveId) } }
+    const names = edits.map(({ name }) => heads.get(name)?.redirect_to ?? name)
+    const keys = [...(await histories.keysOf(names, session)).values()]
+    const filter = { page: { $in: keys }, save_id: { $in: edits.map(({ saveId = '' }) => saveId) } }
     const found = await driverOf(Revisions)
       .find(filter, { projection: { save_id: 1, revision: 1 }, session, batchSize: edits.length + 1 })
       .toArray()
@@ -69,7 +73,7 @@ export function createWriteEdits (context) {
   /** @param {Accepted[]} accepted @param {ClientSession} session */
   async function write (accepted, session) {
     const now = new Date()
-    const missing = await writePages(accepted, now, session)
+    const missing = afterEdits(await writePages(accepted, now, session), accepted)
     await driverOf(Revisions).insertMany(accepted.map((each) => revisionOf(each, now)), { session })
     await later(accepted.flatMap((each) => countsOf(countedOf(each, missing))), session)
     /** @type {Commit[]} */
@@ -95,7 +99,10 @@ function createWritePages ({ models: { Pages }, targets, currentHtml }) {
       return {
         updateOne: {
           filter: { _id: each.edit.name },
-          update: { $set: { ...state, revision: each.revision }, $setOnInsert: onInsert },
+          update: {
+            $set: { ...state, revision: each.revision, ...each.before?.redirect_to && { history: each.history } },
+            $setOnInsert: onInsert
+          },
           upsert: each.before === null
         }
       }
@@ -154,18 +161,19 @@ function outcomeOf (edit, before) {
     edit,
     before,
     revision: (before?.revision ?? 0) + 1,
+    // The page that had the name before has taken its history along.
+    history: before === null ? edit.name : historyOf(before) ?? newHistory(),
     links: rendered?.links ?? [],
     tags: rendered === null ? [] : change.tags ?? before?.tags ?? []
   }
 }
 
 /** @param {Accepted} accepted @param {Date} now */
-function revisionOf ({ edit, before, revision, tags }, now) {
-  const { name, change, attribution: { author = '', summary = '' }, rendered, saveId } = edit
+function revisionOf ({ edit, before, revision, history, tags }, now) {
+  const { change, attribution: { author = '', summary = '' }, rendered, saveId } = edit
   return {
-    page: name,
+    page: history,
     revision,
-    // A renamed page's revisions moved to its new name.
     follows: before === null || before.redirect_to ? null : before.revision,
     content: change.content,
     content_bytes: change.contentBytes,
@@ -176,6 +184,19 @@ function revisionOf ({ edit, before, revision, tags }, now) {
     created_at: now,
     ...saveId !== undefined && { save_id: saveId }
   }
+}
+
+/**
+ * Pages that link to one of these are marked, so they will show it so.
+ * @param {Set<string>} missing  before @param {Accepted[]} accepted
+ */
+function afterEdits (missing, accepted) {
+  const after = new Set(missing)
+  for (const { edit: { name, rendered } } of accepted) {
+    if (rendered === null) after.add(name)
+    else after.delete(name)
+  }
+  return after
 }
 
 /** @param {Accepted} accepted @param {Set<string>} missing @returns {import('./counts.js').Counted} */

@@ -58,7 +58,8 @@ export function createQueue ({ connection, works, isUnavailable, log, timing = {
       // Those of other kinds are for newer versions, which run beside this one or did.
       const entry = await claims.claim(Object.keys(works))
       if (entry === null) {
-        await depth.read()
+        if (depth.state().waiting > 0) await depth.read()
+        else await depth.readAtTimes()
       } else {
         if (isLong(works[entry.kind])) await depth.read()
         else await depth.readAtTimes()

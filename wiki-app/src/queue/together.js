@@ -23,8 +23,9 @@ class Lost extends Error {}
  * @param {Claims} parts.claims
  * @param {(error: unknown) => boolean} parts.isUnavailable  the database is away: no failure of an entry
  * @param {(entry: Entry, error: Error) => Promise<number>} parts.onFailure
+ * @param {AbortSignal} parts.signal
  */
-export function createTogether ({ connection, claims, isUnavailable, onFailure }) {
+export function createTogether ({ connection, claims, isUnavailable, onFailure, signal }) {
   /**
    * One that cannot be done holds up no other.
    * @param {SmallWork} work @param {Entry[]} claimed @returns {Promise<number>} milliseconds until one is due again
@@ -43,7 +44,10 @@ export function createTogether ({ connection, claims, isUnavailable, onFailure }
       if (isUnavailable(error)) throw error
       if (claimed.length === 1) return onFailure(claimed[0], /** @type {Error} */ (error))
       let againMs = 0
-      for (const entry of claimed) againMs = Math.max(againMs, await doAll(work, [entry]))
+      for (const entry of claimed) {
+        if (signal.aborted) return 0
+        againMs = Math.max(againMs, await doAll(work, [entry]))
+      }
       return againMs
     }
   }

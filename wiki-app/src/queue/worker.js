@@ -31,7 +31,7 @@ export const isLong = (work) => 'step' in work
  */
 export function createWorker ({ connection, claims, works, isUnavailable, log, timing, signal }) {
   const { retryMs, retryMaxMs, failuresMax } = timing
-  const doTogether = createTogether({ connection, claims, isUnavailable, onFailure })
+  const doTogether = createTogether({ connection, claims, isUnavailable, onFailure, signal })
 
   /** @param {LongWork} work @param {Entry} claimed @param {(entry: Entry) => void} onStep @returns {Promise<void>} */
   async function toTheEnd (work, claimed, onStep) {

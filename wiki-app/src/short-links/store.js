@@ -5,6 +5,7 @@ import { driverOf } from '../database/driver.js'
 import { readBatch } from '../database/read-batch.js'
 import { answerInTime, createWait, inTransaction } from '../database/transaction.js'
 import { RevisionIsDeletion, RevisionMissing } from '../history/history.js'
+import { HISTORY_FIELDS, historyOf } from '../pages/histories.js'
 import { PageMissing } from '../pages/page-errors.js'
 import { ShortLinkMissing, ShortLinkTaken, TooManyShortLinks } from './errors.js'
 import { isId, randomId } from './ids.js'
@@ -143,16 +144,17 @@ function createMaking ({ Pages, Revisions, Targets }, { Links, key, keysOf }) {
   async function existing ({ page: asked, revision }, session) {
     let page = asked
     for (let renames = 0; ; renames++) {
-      const head = await Pages.findOne({ _id: page }, { deleted_at: 1, redirect_to: 1 }, { session }).lean().exec()
+      const fields = { deleted_at: 1, ...HISTORY_FIELDS }
+      const head = await Pages.findOne({ _id: page }, fields, { session }).lean().exec()
       if (head?.redirect_to && renames < RENAMES_MAX) {
         page = head.redirect_to
         continue
       }
       // A deleted page has its old revisions.
       if (head === null || (revision === null && head.deleted_at != null)) throw new PageMissing(asked)
+      if (revision !== null) await refuseMissing(Revisions, head, revision, session)
       break
     }
-    if (revision !== null) await refuseMissing(Revisions, page, revision, session)
     // A renaming changes this document, too: of the two transactions, one has to begin again.
     const mark = { $set: { short_linked: randomUUID() }, $setOnInsert: { is: null, sources: 0 } }
     await driverOf(Targets).updateOne({ _id: page }, mark, { session, upsert: true })
@@ -210,11 +212,14 @@ function createMaking ({ Pages, Revisions, Targets }, { Links, key, keysOf }) {
 }
 
 /**
- * @param {Models['Revisions']} Revisions @param {string} page @param {number} revision @param {ClientSession} session
- * @throws {Error} 404
+ * @param {Models['Revisions']} Revisions @param {Parameters<typeof historyOf>[0]} head @param {number} revision
+ * @param {ClientSession} session @throws {Error} 404
  */
-async function refuseMissing (Revisions, page, revision, session) {
-  const found = await Revisions.findOne({ page, revision }, { deleted: 1 }, { session }).lean().exec()
-  if (found === null) throw new RevisionMissing(revision, page)
-  if (found.deleted) throw new RevisionIsDeletion(revision, page)
+async function refuseMissing (Revisions, head, revision, session) {
+  const page = historyOf(head)
+  const found = page === null
+    ? null
+    : await Revisions.findOne({ page, revision }, { deleted: 1 }, { session }).lean().exec()
+  if (found === null) throw new RevisionMissing(revision, head._id)
+  if (found.deleted) throw new RevisionIsDeletion(revision, head._id)
 }

@@ -1,9 +1,10 @@
 import mongoose from 'mongoose'
-import { ITEM_FIELDS } from '../history/history.js'
+import { ITEM_FIELDS, named } from '../history/history.js'
 
+/** @import {Histories} from '../pages/histories.js' */
 /** @import {Models} from '../pages/model.js' */
 /** @import {RevisionItem} from '../history/history.js' */
-/** @import {Watched, Watcher} from './model.js' */
+/** @import {Watcher} from './model.js' */
 
 /**
  * The database merges so many indexed lists and reads no more changes than are asked for; of more names it would read
@@ -16,9 +17,9 @@ const READS_AT_ONCE = 4
 
 /**
  * Changes are collected when they are read, so an author never waits for watchers (docs/decisions/0058).
- * @param {Pick<Models, 'Revisions'>} models
+ * @param {Pick<Models, 'Revisions'>} models @param {Histories} histories
  */
-export const createWatchedChanges = ({ Revisions }) =>
+export const createWatchedChanges = ({ Revisions }, histories) =>
   /**
    * @param {Pick<Watcher, 'pages' | 'authors'>} watcher @param {{before?: string, limit: number}} options  `before`: id
    *   of the last change seen
@@ -26,8 +27,9 @@ export const createWatchedChanges = ({ Revisions }) =>
    */
   async function watchedChanges ({ pages, authors }, { before, limit }) {
     const older = before === undefined ? {} : { _id: mongoose.trusted({ $lt: new mongoose.Types.ObjectId(before) }) }
-    const filters = [...inGroups('page', pages), ...inGroups('author', authors)]
-    /** @type {RevisionItem[][]} */
+    const keys = pages.length === 0 ? [] : [...(await histories.keysOf(pages.map(({ name }) => name))).values()]
+    const filters = [...inGroups('page', keys), ...inGroups('author', authors.map(({ name }) => name))]
+    /** @type {import('../pages/model.js').Revision[][]} */
     const lists = []
     for (let first = 0; first < filters.length; first += READS_AT_ONCE) {
       lists.push(...await Promise.all(filters.slice(first, first + READS_AT_ONCE).map((filter) => Revisions
@@ -36,12 +38,11 @@ export const createWatchedChanges = ({ Revisions }) =>
     const found = [...new Map(lists.flat().map((item) => [String(item._id), item])).entries()]
       .sort(([a], [b]) => a < b ? 1 : -1)
       .map(([, item]) => item)
-    return { items: found.slice(0, limit), more: found.length > limit }
+    return { items: await named(found.slice(0, limit), histories), more: found.length > limit }
   }
 
-/** @param {'page' | 'author'} field @param {Watched[]} watched */
-function inGroups (field, watched) {
-  const names = watched.map(({ name }) => name)
+/** @param {'page' | 'author'} field @param {string[]} names */
+function inGroups (field, names) {
   return Array.from({ length: Math.ceil(names.length / NAMES_AT_ONCE) }, (_, group) =>
     ({ [field]: mongoose.trusted({ $in: names.slice(group * NAMES_AT_ONCE, (group + 1) * NAMES_AT_ONCE) }) }))
 }

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { sha256, userKey } from '../access/users.js'
+import { createHistories } from '../pages/histories.js'
 import { defineWatchers } from './model.js'
 import { isNewTo, MARKED_MAX, readAfter, readMarkOf } from './read-marks.js'
 import { createWatchedChanges } from './watched-changes.js'
@@ -25,7 +26,7 @@ const SECRET_BYTES = 32
  */
 export function createWatching ({ connection, models, users }) {
   const list = createWatchList({ Watchers: defineWatchers(connection), Pages: models.Pages })
-  const changesOf = createWatchedChanges(models)
+  const changesOf = createWatchedChanges(models, createHistories(models))
 
   /** @param {Watcher} watcher @param {{before?: string, limit: number}} part @returns {Promise<WatchedPart>} */
   async function partFor (watcher, { before, limit }) {
