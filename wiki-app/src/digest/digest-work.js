@@ -47,7 +47,7 @@ export function createDigestWork ({ claims, watching, history, users, messages, 
 
   /** @param {Digest} digest  claimed @throws {Error} the database is away, or no mail can be sent now */
   return async function workOn (digest) {
-    const upTo = digest.up_to ?? asIdsHave(new Date(Date.now() - times.settleMs))
+    const upTo = digest.up_to ?? nextMark(digest, new Date(), times.settleMs)
     const mail = await mailOf(digest, upTo)
     if (mail !== null) {
       // Kept for the next attempt, so that it has the same range and id.
@@ -64,4 +64,13 @@ export function createDigestWork ({ claims, watching, history, users, messages, 
       unset: { up_to: '', ...mail !== null && { problem: '' } }
     })
   }
+}
+
+/**
+ * A mark of the future comes from a clock that was wrong; no other goes back.
+ * @param {Digest} digest @param {Date} now @param {number} settleMs
+ */
+function nextMark ({ sent_up_to: mark }, now, settleMs) {
+  const settled = asIdsHave(new Date(now.getTime() - settleMs))
+  return settled < mark && mark <= now ? mark : settled
 }
