@@ -95,8 +95,8 @@ function checkPictures (config) {
 function checkMail ({ SMTP_URL: url, MAIL_FROM: from, ACCESS: access, PUBLIC_URL: publicUrl }) {
   if (url === undefined && from === undefined) return
   if (url === undefined) {
-    throw new ConfigError('MAIL_FROM is not allowed without SMTP_URL, the server that sends the mail: set SMTP_URL or ' +
-      'SMTP_URL_FILE, or unset MAIL_FROM')
+    throw new ConfigError('MAIL_FROM is not allowed without SMTP_URL, the server that sends the mail: set SMTP_URL ' +
+      'or SMTP_URL_FILE, or unset MAIL_FROM')
   }
   if (from === undefined) {
     throw new ConfigError(`SMTP_URL is not allowed without MAIL_FROM: set it to ${SETTINGS.MAIL_FROM.allowed}`)

@@ -177,8 +177,8 @@ export const SETTINGS = {
   // TLS may end in front of the wiki, so no request shows whether its client uses https.
   PUBLIC_URL: optional(text(isOrigin, {
     allowed: 'the address of the wiki as visitors see it, without a path: https://wiki.example',
-    does: 'the wiki\'s address as visitors see it, for the links of feeds and mails; with `https://…` the session\'s cookie ' +
-      'is for https alone'
+    does: 'the wiki\'s address as visitors see it, for the links of feeds and mails; with `https://…` the session\'s ' +
+      'cookie is for https alone'
   })),
   ...MAIL_SETTINGS,
   // For programs: a person saves a few times a minute.

@@ -14,7 +14,7 @@ const MINUTE_MS = 60_000
 /** @param {Date} time */
 const idAt = (time) => new ObjectId(Math.floor(time.getTime() / 1_000).toString(16) + '0'.repeat(16))
 
-test('a wiki that is killed before it knows that a mail was taken: the next one sends it again, with its id', async (t) => {
+test('a wiki is killed before it knows that a mail was taken: the next one sends it, with its id', async (t) => {
   const uri = wiki.freshUri()
   const people = peopleOnly(t)
   const app = await wiki.build(t, { ...people, MONGODB_URI: uri })

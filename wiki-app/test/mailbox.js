@@ -45,17 +45,22 @@ export const refusal = (code) => Object.assign(new Error('no mail for <reader@ma
  * A real SMTP server that keeps what it gets.
  * @param {TestContext} t
  * @param {{onRcpt?: (address: string) => Error | null, onMail?: (mail: ParsedMail) => Promise<Error | null | void>,
- *   port?: number}} [options]  `onMail`: before the mail is acknowledged
+ *   onLogin?: () => void, port?: number}} [options]  `onMail`: before the mail is acknowledged
  */
-export async function startMailbox (t, { onRcpt = () => null, onMail = async () => {}, port = 0 } = {}) {
+export async function startMailbox (t, {
+  onRcpt = () => null, onMail = async () => {}, onLogin = () => {}, port = 0
+} = {}) {
   /** @type {ParsedMail[]} */
   const mails = []
   const server = new SMTPServer({
     disabledCommands: ['STARTTLS'],
     authOptional: true,
     allowInsecureAuth: true,
-    onAuth: ({ username, password }, _session, done) =>
-      password === SMTP_PASSWORD ? done(null, { user: username }) : done(new Error('wrong password')),
+    onAuth ({ username, password }, _session, done) {
+      onLogin()
+      if (password === SMTP_PASSWORD) done(null, { user: username })
+      else done(new Error('wrong password'))
+    },
     onRcptTo: ({ address }, _session, done) => done(onRcpt(address)),
     onData (stream, _session, done) {
       simpleParser(stream).then(async (mail) => {

@@ -59,8 +59,8 @@ const SCHEMAS = {
     tags,
     security,
     summary: 'Get a digest by mail',
-    description: 'An address that is not confirmed gets a mail with a link, at most three a day. With the address that ' +
-      'you have, only the interval changes.',
+    description: 'An address that is not confirmed gets a mail with a link, at most three a day. With the address ' +
+      'that you have, only the interval changes.',
     body: bodyOf(
       {
         address: { ...ADDRESS, maxLength: 254, pattern: MAIL_ADDRESS_PATTERN },

@@ -54,8 +54,8 @@ export function createMessages ({ root }) {
       to: address,
       subject: `${host}: confirm your mail address`,
       text: [
-        `“${oneLine(user)}” wants to get mail at this address ${EVERY[every]}: the changes of watched pages in the wiki ` +
-          `${host}.`,
+        `“${oneLine(user)}” wants to get mail at this address ${EVERY[every]}: the changes of watched pages in the ` +
+          `wiki ${host}.`,
         '',
         'If that is you, open this link within a day, and press the button there:',
         '',

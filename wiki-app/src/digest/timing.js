@@ -29,7 +29,7 @@ export const TIMING = Object.freeze({
   leaseMs: 3 * MINUTE_MS,
   retryMs: MINUTE_MS,
   retryMaxMs: HOUR_MS,
-  // Together some five hours: a server that refuses all mails by mistake ends no digest meanwhile.
+  // Together two to five hours: a server that refuses all mails by mistake ends no digest meanwhile.
   refusedMs: 10 * MINUTE_MS,
   refusedMaxMs: 6 * HOUR_MS,
   refusalsMax: 6,
