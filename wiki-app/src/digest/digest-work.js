@@ -23,7 +23,7 @@ const CHANGES_MAX = 50
 export function createDigestWork ({ claims, watching, history, users, messages, send, times, log }) {
   /** @param {Digest} digest @param {Date} upTo */
   async function mailOf (digest, upTo) {
-    // Who is no user now may be one again.
+    // A removed user may come back.
     const user = users.find(digest._id)
     if (user === null || upTo <= digest.sent_up_to) return null
     const { items, more } = await watching.newBetween(user.name, {
@@ -61,7 +61,7 @@ export function createDigestWork ({ claims, watching, history, users, messages, 
     }
     await claims.release(digest, times.intervalMs[digest.every], {
       set: { sent_up_to: upTo, failures: 0, refusals: mail === null ? digest.refusals : 0 },
-      unset: { up_to: '', ...mail !== null && { problem: '' } }
+      unset: { up_to: '', problem: '' }
     })
   }
 }

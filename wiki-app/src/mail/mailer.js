@@ -36,21 +36,14 @@ export function createMailer ({ url, from, name }, log) {
     { disableFileAccess: true, disableUrlAccess: true, xMailer: false }
   )
   const counts = { sent: 0, refused: 0, failed: 0 }
-  const state = {
-    failing: false,
-    since: new Date(),
-    sentAt: /** @type {Date | null} */ (null),
-    problem: /** @type {string | null} */ (null)
-  }
+  const state = { failing: false, since: new Date(), sentAt: /** @type {Date | null} */ (null) }
 
-  /** @param {boolean} failing @param {string | null} problem */
+  /** @param {boolean} failing @param {string} [problem] */
   function become (failing, problem) {
-    if (state.failing !== failing) {
-      state.since = new Date()
-      if (failing) log.warn({ problem }, 'the server for mail does not take mails, which are sent later')
-      else log.warn('the server for mail takes mails again')
-    }
-    Object.assign(state, { failing, problem })
+    if (state.failing === failing) return
+    Object.assign(state, { failing, since: new Date() })
+    if (failing) log.warn({ problem }, 'the server for mail does not take mails, which are sent later')
+    else log.warn('the server for mail takes mails again')
   }
 
   let failedInARow = 0
@@ -91,7 +84,7 @@ export function createMailer ({ url, from, name }, log) {
       counts.sent++
       failedInARow = 0
       state.sentAt = new Date()
-      become(false, null)
+      become(false)
     },
 
     /** Of this process. */

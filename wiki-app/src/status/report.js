@@ -13,7 +13,7 @@ import { lagOf } from '../queue/queue.js'
  * @property {{available: boolean, since: Date, failedOverAt: Date | null}} [redis]
  * @property {{failing: boolean, since: Date, purgedAt: Date | null, lagS: number | null}} [purges]
  * @property {ReturnType<import('../queue/queue.js').Queue['state']>} [queue]
- * @property {{failing: boolean, since: Date, sentAt: Date | null, problem: string | null}} [mail]  of this process
+ * @property {{failing: boolean, since: Date, sentAt: Date | null}} [mail]  of this process
  * @property {import('../words/words.js').Freshness & {since: Date}} [search]
  * @property {{strategy: string, records: number, bytes: number}} [deferred]  with an unsafe WRITE_STRATEGY
  * @property {Stack | null} [stack]  null: STATUS_FILE cannot be read; undefined: there is none
@@ -32,7 +32,6 @@ import { lagOf } from '../queue/queue.js'
  *   behind_s?: number,
  *   problem?: string | null,
  *   last_mail_at?: string | null,
- *   mail_problem?: string | null,
  *   strategy?: string,
  *   waiting?: {records: number, bytes: number},
  *   processes?: (Part & {restarts: number})[],
@@ -147,13 +146,12 @@ const queueOf = ({ waiting, setAside, oldestAt, isFailing }, now) => ({
   tasks: { waiting, set_aside: setAside, lag_s: lagOf(oldestAt, now) }
 })
 
-/** The problem is a code: the server's words may have addresses. @param {NonNullable<Seen['mail']>} mail */
-const mailOf = ({ failing, since, sentAt, problem }) => ({
+/** @param {NonNullable<Seen['mail']>} mail */
+const mailOf = ({ failing, since, sentAt }) => ({
   name: 'mail',
   status: /** @type {Status} */ (failing ? 'degraded' : 'ok'),
   since: iso(since),
-  last_mail_at: iso(sentAt),
-  mail_problem: problem
+  last_mail_at: iso(sentAt)
 })
 
 /** An index that is being built, or a little late, works as it should. @param {NonNullable<Seen['search']>} search */
