@@ -1,17 +1,16 @@
 const PORT = 587
 const TLS_PORT = 465
-const ADDRESS_MAX_CHARS = 254
 
 /**
- * As browsers check it (https://html.spec.whatwg.org/#valid-e-mail-address), and with a dot in the domain. No such
- * address has a blank, a line end, a comma or a bracket, so it cannot become two, or a header.
+ * At most 254 characters, as browsers check them (https://html.spec.whatwg.org/#valid-e-mail-address), and with a dot
+ * in the domain. No such address has a blank, a line end, a comma or a bracket, so it cannot become two, or a header.
  */
 export const MAIL_ADDRESS_PATTERN = '^(?=.{3,254}$)[A-Za-z0-9.!#$%&\'*+/=?^_`{|}~-]{1,64}@' +
   '(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\\.)+[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?$'
 const MAIL_ADDRESS = new RegExp(MAIL_ADDRESS_PATTERN)
 
 /** @param {string} text */
-export const isMailAddress = (text) => text.length <= ADDRESS_MAX_CHARS && MAIL_ADDRESS.test(text)
+export const isMailAddress = (text) => MAIL_ADDRESS.test(text)
 
 /**
  * Where mail is handed over.
