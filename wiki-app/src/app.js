@@ -24,6 +24,7 @@ import { requireBody } from './http/required-body.js'
 import { refuseCrossSite } from './http/same-origin.js'
 import { CONNECTIONS_MAX, PARAMETER_MAX_CHARS, serverOptions } from './http/server-options.js'
 import { lifecycle } from './lifecycle.js'
+import { loadMailer } from './mail/load.js'
 import { createObserver, observation } from './observe/observation.js'
 import { createRequestIds } from './observe/request-log.js'
 import { authorRevertRoutes } from './history/author-revert-routes.js'
@@ -95,7 +96,10 @@ export async function buildApp (
   const observing = config.METRICS_PORT === undefined ? undefined : await import('./observe/metrics.js')
   const { createMetrics } = observing ?? {}
   const createS3 = await loadS3(config)
-  const services = createServices(config, app.log, { ...caches, ...parts, worker, createMetrics, createS3, tracing })
+  const createMailer = await loadMailer(config)
+  const services = createServices(config, app.log, {
+    ...caches, ...parts, worker, createMetrics, createS3, createMailer, tracing
+  })
   const { database, metrics } = services
   const slots = createConcurrencyLimits({ waitMaxMs: config.QUEUE_WAIT_MAX_MS })
   const limits = tracing ? tracing.waiting(slots) : slots
@@ -163,7 +167,7 @@ async function registerRoutes (app, { config, services, counter, processes, fast
   })
   await app.register(newPageRoute, { store })
   await app.register(searchRoutes, { search, policy })
-  const { mergeSave, deferred, watching } = services
+  const { mergeSave, deferred, watching, digests } = services
   const waitUntilPurged = purges?.waitUntilPurged
   await app.register(editRoutes, { store, history, oldRevisions, mergeSave, deferred, waitUntilPurged })
   await app.register(shortLinkForms, { links: services.shortLinks, publicUrl: config.PUBLIC_URL })
@@ -179,6 +183,7 @@ async function registerRoutes (app, { config, services, counter, processes, fast
     deferred,
     findStatus: services.findStatus,
     watching,
+    subscriptions: digests?.subscriptions,
     counter,
     pictures: files,
     pictureMaxBytes: config.UPLOAD_MAX_BYTES,
@@ -190,7 +195,7 @@ async function registerRoutes (app, { config, services, counter, processes, fast
   await app.register(fileRoutes, { files, maxBytes: config.UPLOAD_MAX_BYTES, policy })
   await app.register(pictureRoutes, { files, search })
   await app.register(authorRevertRoutes, { authorRevert: services.authorRevert })
-  if (watching) await app.register(watchingRoutes, { watching, history, publicUrl: config.PUBLIC_URL })
+  if (watching) await app.register(watchingRoutes, { watching, history, publicUrl: config.PUBLIC_URL, ...digests })
   if (users && sessions) await app.register(signInRoutes, { users, sessions, clientKey, secure })
 }
 

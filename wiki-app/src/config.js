@@ -12,7 +12,8 @@ export { ConfigError }
 
 const NAMES = /** @type {Setting[]} */ (Object.keys(SETTINGS))
 /** Settings that a file may hold, which no listing of processes and no crash report shows. */
-const IN_FILES = /** @type {const} */ (['MONGODB_URI', 'REDIS_URL', 'PICTURE_S3_KEY_ID', 'PICTURE_S3_SECRET'])
+const IN_FILES = /** @type {const} */ (
+  ['MONGODB_URI', 'REDIS_URL', 'PICTURE_S3_KEY_ID', 'PICTURE_S3_SECRET', 'SMTP_URL'])
 const HIDDEN = '(not shown, it may hold a password)'
 
 /**
@@ -67,6 +68,7 @@ function check (env) {
       `${config.CACHE_CDN_TTL_S} s`)
   }
   checkPictures(config)
+  checkMail(config)
   return config.PURGE_ZONE === undefined ? config : withPurgeToken(config)
 }
 
@@ -86,6 +88,26 @@ function checkPictures (config) {
   const missing = OF_S3.filter((name) => config[name] === undefined)
   if (missing.length > 0 && (store === 's3' || missing.length < OF_S3.length)) {
     throw new ConfigError(`an S3 store for pictures also needs ${missing.join(', ')}`)
+  }
+}
+
+/** @param {Config} config @throws {ConfigError} */
+function checkMail ({ SMTP_URL: url, MAIL_FROM: from, ACCESS: access, PUBLIC_URL: publicUrl }) {
+  if (url === undefined && from === undefined) return
+  if (url === undefined) {
+    throw new ConfigError('MAIL_FROM is not allowed without SMTP_URL, the server that sends the mail: set SMTP_URL ' +
+      'or SMTP_URL_FILE, or unset MAIL_FROM')
+  }
+  if (from === undefined) {
+    throw new ConfigError(`SMTP_URL is not allowed without MAIL_FROM: set it to ${SETTINGS.MAIL_FROM.allowed}`)
+  }
+  if (access !== 'users') {
+    throw new ConfigError(`SMTP_URL is not allowed with ACCESS=${access}, as only people whom the wiki knows by name ` +
+      'get mail: set ACCESS=users and USERS_FILE, or unset SMTP_URL')
+  }
+  if (publicUrl === undefined) {
+    throw new ConfigError(`SMTP_URL is not allowed without PUBLIC_URL, to which the links in mails lead: set it to ${
+      SETTINGS.PUBLIC_URL.allowed}`)
   }
 }
 

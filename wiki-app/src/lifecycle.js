@@ -7,7 +7,7 @@ export const lifecycle = fp(
   /** @type {import('fastify').FastifyPluginAsync<{services: import('./services.js').Services}>} */
   async function lifecycle (app, { services }) {
     const { database, store, originCache, oldRevisions, renderer, purges, redis, replica, presence } = services
-    const { pictureUpkeep, words, queue, deferred, failures } = services
+    const { pictureUpkeep, words, queue, deferred, failures, digests } = services
     app.addHook('onReady', pictureUpkeep.open).addHook('onClose', pictureUpkeep.close)
     app.addHook('onReady', async () => {
       /** @type {unknown} */
@@ -38,6 +38,7 @@ export const lifecycle = fp(
       renderer.warm().catch((error) => { app.log.error(`nothing can be rendered: ${error.message}`) })
     })
     app.addHook('onReady', queue.open).addHook('onClose', queue.close)
+    if (digests) app.addHook('onReady', digests.open).addHook('onClose', digests.close)
     if (purges) app.addHook('onReady', purges.open).addHook('onClose', purges.close)
     if (deferred) {
       // What waits is stored while the last requests are answered; then, with all else open, what these brought.

@@ -10,6 +10,7 @@ import { createPurgeQueue } from './caching/purge-queue.js'
 import { createPurgeQueues } from './caching/purge-queues.js'
 import { createDatabase } from './database/database.js'
 import { createSaving } from './deferred/saving.js'
+import { createDigests } from './digest/digests.js'
 import { createPictures } from './files/pictures.js'
 import { createSemaphore } from './http/semaphore.js'
 import { createRenderer, HTML_FACTOR_MAX } from './markdown/renderer.js'
@@ -39,6 +40,8 @@ import { createWords } from './words/words.js'
 /** @import {Timing} from './caching/purge-queue.js' */
 /** @import {Database} from './database/database.js' */
 /** @import {CreateS3} from './files/storage/storages.js' */
+/** @import {History} from './history/history.js' */
+/** @import {createMailer} from './mail/mailer.js' */
 /** @import {createMetrics} from './observe/metrics.js' */
 /** @import {Models} from './pages/model.js' */
 /** @import {Work} from './queue/worker.js' */
@@ -59,11 +62,17 @@ const IMPORTS_MAX = 2
  * @property {typeof createMetrics} [createMetrics]
  * @property {Tracing} [tracing]
  * @property {CreateS3} [createS3]
+ * @property {typeof createMailer} [createMailer]
  * @property {{number: number, primary: number}} [worker]  of several processes of one wiki
  */
 
 /** What tests and benchmarks replace. */
-const OWN = { makeRenderer: createRenderer, makeOldRevisions: createOldRevisions, makeSessions: createSessions }
+const OWN = {
+  makeRenderer: createRenderer,
+  makeOldRevisions: createOldRevisions,
+  makeSessions: createSessions,
+  makeDigests: createDigests
+}
 
 /**
  * Connects and starts nothing: see lifecycle.js.
@@ -71,7 +80,8 @@ const OWN = { makeRenderer: createRenderer, makeOldRevisions: createOldRevisions
  * @param {Config} config @param {Log} log @param {Parts & Replacements} parts
  */
 export function createServices (config, log, parts) {
-  const { createMetrics, tracing, makeRenderer, makeOldRevisions, makeSessions } = { ...OWN, ...parts }
+  const made = { ...OWN, ...parts }
+  const { createMetrics, tracing, makeRenderer, makeOldRevisions } = made
   const users = config.USERS_FILE === undefined ? null : readUsers(config.USERS_FILE)
   const database = createDatabase(config.MONGODB_URI, log, {
     poolMax: config.DATABASE_POOL_MAX, commands: tracing?.commands
@@ -92,11 +102,12 @@ export function createServices (config, log, parts) {
   const { pages, queue } = pagesOf({ models, renderer, outbox: purges, shortLinks, log, ...storeSettings }, database)
   const store = watched(pages, metrics?.counted, tracing?.changing)
   const saving = createSaving({ config, log, store, renderer, models, database, metrics })
-  metrics?.addParts({ redis, queue })
   const history = createHistory(models, createHistories(models))
+  const people = peopleOf(users, { ...made, config, log, database, models, history })
+  metrics?.addParts({ redis, queue, mail: people.digests })
   const pictures = createPictures({ config, log, connection, createS3: parts.createS3, outbox: purges })
   return {
-    ...peopleOf(users, { database, models, makeSessions }),
+    ...people,
     database,
     models,
     metrics,
@@ -120,17 +131,19 @@ export function createServices (config, log, parts) {
     originCache: originCacheOf(config, log, models, database.connection),
     authorRevert: createAuthorRevert({ models, store, history }),
     importSlots: createSemaphore(IMPORTS_MAX),
-    importFiles: createImport({
-      store,
-      pictures: pictures.files,
-      maxBytes: config.PAGE_MAX_BYTES,
-      frontMatter: createFrontMatterReader(authors),
-      relink: createRelink({ authors, maxBytes: config.PAGE_MAX_BYTES }),
-      isUnavailable: database.isUnavailable,
-      log
+    importFiles: importOf(config, authors, {
+      store, pictures: pictures.files, isUnavailable: database.isUnavailable, log
     })
   }
 }
+
+/**
+ * @param {Config} config @param {ReturnType<typeof createAuthorsPool>} authors
+ * @param {Omit<Parameters<typeof createImport>[0], 'maxBytes' | 'frontMatter' | 'relink'>} parts
+ */
+const importOf = ({ PAGE_MAX_BYTES: maxBytes }, authors, parts) => createImport({
+  ...parts, maxBytes, frontMatter: createFrontMatterReader(authors), relink: createRelink({ authors, maxBytes })
+})
 
 /**
  * @template T @param {T} part @param {(((part: NoInfer<T>) => NoInfer<T>) | undefined)[]} watchers
@@ -152,17 +165,36 @@ function pagesOf (parts, { connection, isUnavailable }) {
 }
 
 /**
+ * @typedef {{config: Config, log: Log, database: Database, models: Models, history: History}} OfPeople
  * @param {import('./access/users.js').Users | null} users
- * @param {{database: Database, models: Models, makeSessions: typeof createSessions}} parts
+ * @param {OfPeople & Pick<Parts, 'createMailer'> & Pick<typeof OWN, 'makeSessions' | 'makeDigests'>} parts
  */
-function peopleOf (users, { database, models, makeSessions }) {
-  if (users === null) return { users, sessions: null, watching: null }
+function peopleOf (users, { makeSessions, ...parts }) {
+  if (users === null) return { users, sessions: null, watching: null, digests: undefined }
+  const { database, models } = parts
   const { connection } = database
+  const watching = whileAvailable(createWatching({ connection, models, users }), database)
   return {
     users,
     sessions: whileAvailable(makeSessions(connection, users), database),
-    watching: whileAvailable(createWatching({ connection, models, users }), database)
+    watching,
+    digests: digestsOf({ ...parts, users, watching })
   }
+}
+
+/**
+ * With complete settings, see config.js.
+ * @param {OfPeople & Pick<Parts, 'createMailer'> & Pick<typeof OWN, 'makeDigests'> &
+ *   {users: import('./access/users.js').Users, watching: ReturnType<typeof createWatching>}} parts
+ */
+function digestsOf ({ config, log, database, history, users, watching, createMailer, makeDigests }) {
+  const { SMTP_URL: url, MAIL_FROM: from, PUBLIC_URL: publicUrl } = config
+  if (!createMailer || !url || !from || !publicUrl) return undefined
+  const { origin: root, host: name } = new URL(publicUrl)
+  const { connection, isUnavailable } = database
+  const mailer = createMailer({ url, from, name }, log)
+  const digests = makeDigests({ connection, users, watching, history, mailer, root, isUnavailable, log })
+  return { ...digests, subscriptions: whileAvailable(digests.subscriptions, database) }
 }
 
 /** @param {Config} config */

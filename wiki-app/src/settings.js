@@ -3,6 +3,7 @@ import { trustOf } from './access/client.js'
 import { ACCESS_MODES } from './access/roles.js'
 import { CACHE_POLICY_NAMES } from './caching/cache-policy.js'
 import { STORAGE_NAMES } from './files/storage/storage.js'
+import { MAIL_SETTINGS } from './mail/settings.js'
 import { SAVING_SETTINGS } from './saving-settings.js'
 import {
   APIS_MAX, areApiUrls, areHeaders, choice, integer, isHttpAddress, isMongodbUri, isOrigin, isThere, listed, optional,
@@ -176,9 +177,10 @@ export const SETTINGS = {
   // TLS may end in front of the wiki, so no request shows whether its client uses https.
   PUBLIC_URL: optional(text(isOrigin, {
     allowed: 'the address of the wiki as visitors see it, without a path: https://wiki.example',
-    does: 'the wiki\'s address as visitors see it, for the links of feeds; with `https://…` the session\'s cookie is ' +
-      'for https alone'
+    does: 'the wiki\'s address as visitors see it, for the links of feeds and mails; with `https://…` the session\'s ' +
+      'cookie is for https alone'
   })),
+  ...MAIL_SETTINGS,
   // For programs: a person saves a few times a minute.
   WRITES_PER_MINUTE: integer(0, 100_000, {
     default: 60,

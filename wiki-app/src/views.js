@@ -21,7 +21,8 @@ for (const file of readdirSync(DIRECTORY)) {
  * @typedef {'page' | 'edit' | 'preview' | 'files' | 'merge' | 'new' | 'list' | 'search' | 'tags' | 'history' |
  *   'changes' | 'compare' | 'feed' | 'past' | 'error' | 'home' | 'missing' | 'sign-in' | 'signed-in' | 'rename' |
  *   'delete' | 'revert' | 'resend' | 'picture' | 'revert-author' | 'reverted-author' |
- *   'import' | 'imported' | 'import-report' | 'api' | 'status' | 'short-link' | 'watching' | 'watch'} View
+ *   'import' | 'imported' | 'import-report' | 'api' | 'status' | 'short-link' | 'watching' | 'watch' |
+ *   'digest-link'} View
  */
 
 /**
@@ -55,6 +56,9 @@ const readerOf = (request) => ({
   // The request of a malformed URL has no decorators.
   person: /** @type {{person?: Person | null}} */ (request).person ?? null
 })
+
+/** For no browser of the wiki. @param {'digest-mail'} view @param {object} data  as for `renderView` */
+export const renderMail = (view, data) => eta.render(`@${view}`, data)
 
 /** @param {string} text */
 export const escapeHtml = (text) => eta.config.escapeFunction(text)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import mongoose from 'mongoose'
 import { BROWSER, get, save, submit, useWiki } from './helper.js'
-import { bearer, cookieOf, peopleOnly, post, ROLES } from './people.js'
+import { bearer, cookieOf, MAIL, peopleOnly, post, ROLES } from './people.js'
 
 const wiki = useWiki()
 
@@ -74,6 +74,12 @@ const DEMANDS = {
   'GET /edit/watching': 'reader',
   'POST /edit/watching/read': 'reader',
   'POST /edit/watching/feed': 'reader',
+  'POST /edit/watching/digest': 'reader',
+  'POST /edit/watching/digest/end': 'reader',
+  'GET /digests/confirm/:secret': 'anyone',
+  'POST /digests/confirm/:secret': 'anyone',
+  'GET /digests/stop/:secret': 'anyone',
+  'POST /digests/stop/:secret': 'anyone',
   'GET /edit/watch/*': 'reader',
   'POST /edit/watch/*': 'reader',
   'GET /edit/watch-author': 'reader',
@@ -88,6 +94,7 @@ const DEMANDS = {
   'GET /api/v1/watching': 'reader',
   'GET /api/v1/watching/changes': 'reader',
   'POST /api/v1/watching/read': 'reader',
+  ...Object.fromEntries(['GET', 'PUT', 'DELETE'].map((method) => [`${method} /api/v1/watching/digest`, 'reader'])),
   ...Object.fromEntries(['PUT', 'DELETE'].flatMap((method) => ['pages/:name', 'authors/:author'].map((path) =>
     [`${method} /api/v1/watching/${path}`, 'reader']))),
   'PUT /api/v1/pages/:name': 'editor',
@@ -129,7 +136,7 @@ const ruling = ({ statusCode, headers }) => String(headers.location).startsWith(
   : [401, 403, 405].includes(statusCode) ? statusCode : 'allowed'
 
 test('every route requires the role in the table, and only sign-in and sign-out set cookies', async (t) => {
-  const app = await wiki.build(t, peopleOnly(t))
+  const app = await wiki.build(t, { ...peopleOnly(t), ...MAIL })
   const routes = routesOf(app)
   for (const key of Object.keys(DEMANDS)) {
     assert.ok(routes.some((route) => route.key === key), `${key} is in the table, but no such route exists`)
@@ -172,7 +179,7 @@ test('every route requires the role in the table, and only sign-in and sign-out 
 })
 
 test('every route with an unsafe method refuses cross-site requests, even with admin credentials', async (t) => {
-  const app = await wiki.build(t, peopleOnly(t))
+  const app = await wiki.build(t, { ...peopleOnly(t), ...MAIL })
   await save(app, 'a', 'text', bearer('editor'))
   const credentials = { ...await cookieOf(app, 'admin'), 'sec-fetch-site': 'cross-site' }
   const unsafe = routesOf(app).filter(({ method, demand }) => demand !== undefined && !['GET', 'HEAD'].includes(method))

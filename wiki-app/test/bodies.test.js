@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { BROWSER, save, useWiki } from './helper.js'
-import { bearer, peopleOnly } from './people.js'
+import { bearer, MAIL, peopleOnly } from './people.js'
 
 const wiki = useWiki()
 
@@ -9,7 +9,9 @@ const wiki = useWiki()
 const NEED_NO_BODY = [
   'DELETE /wiki/*', 'POST /edit/delete/*', 'POST /edit/sign-out', 'DELETE /api/v1/pages/:name',
   'POST /edit/delete-picture/:file', 'DELETE /api/v1/files/:file', 'POST /edit/short-link/*',
-  'POST /edit/watching/feed', 'PUT /api/v1/watching/pages/:name', 'DELETE /api/v1/watching/pages/:name',
+  'POST /edit/watching/feed', 'POST /edit/watching/digest/end', 'POST /digests/confirm/:secret',
+  'POST /digests/stop/:secret', 'DELETE /api/v1/watching/digest',
+  'PUT /api/v1/watching/pages/:name', 'DELETE /api/v1/watching/pages/:name',
   'PUT /api/v1/watching/authors/:author', 'DELETE /api/v1/watching/authors/:author'
 ]
 const JSON_TYPE = 'application/json'
@@ -39,7 +41,7 @@ const writesOf = (app) => /** @type {{method: string | string[], url: string}[]}
   .filter(({ method }) => ['POST', 'PUT', 'PATCH', 'DELETE'].includes(method))
 
 test('a write with an unusable body gets a 4xx that explains it, never a 5xx', async (t) => {
-  const app = await wiki.build(t, peopleOnly(t))
+  const app = await wiki.build(t, { ...peopleOnly(t), ...MAIL })
   const writes = writesOf(app)
   const named = writes.map(({ method, url }) => `${method} ${url}`)
   for (const each of [

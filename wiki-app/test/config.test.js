@@ -5,6 +5,7 @@ import path from 'node:path'
 import test from 'node:test'
 import { cachePolicy } from '../src/caching/cache-policy.js'
 import { ConfigError, readConfig } from '../src/config.js'
+import { isMailAddress, parseSmtpUrl } from '../src/mail/address.js'
 import { settingsTable } from '../src/settings-table.js'
 
 test('an environment without settings gives the defaults; other variables are ignored', () => {
@@ -126,6 +127,61 @@ test('ACCESS=users and USERS_FILE require each other; one alone is refused in on
     message: /^ACCESS=open is not allowed with USERS_FILE: [^\n]+$/
   })
   assert.equal(readConfig({ ACCESS: 'users', USERS_FILE: 'users.json' }).USERS_FILE, 'users.json')
+})
+
+test('mail requires a sender, people with names and the address of the wiki; each error says what to set', () => {
+  const whole = {
+    SMTP_URL: 'smtp://wiki:hunter2@mail.example',
+    MAIL_FROM: 'wiki@wiki.example',
+    ACCESS: 'users',
+    USERS_FILE: 'users.json',
+    PUBLIC_URL: 'https://wiki.example'
+  }
+  assert.equal(readConfig(whole).MAIL_FROM, 'wiki@wiki.example')
+  for (const [settings, message] of /** @type {[Record<string, string | undefined>, RegExp][]} */ ([
+    [{ SMTP_URL: undefined }, /^MAIL_FROM is not allowed without SMTP_URL.*: set SMTP_URL or SMTP_URL_FILE, or unset/],
+    [{ MAIL_FROM: undefined }, /^SMTP_URL is not allowed without MAIL_FROM: set it to the mail address of the wiki/],
+    [
+      { ACCESS: undefined, USERS_FILE: undefined },
+      /^SMTP_URL is not allowed with ACCESS=open,.*: set ACCESS=users and USERS_FILE, or unset SMTP_URL$/
+    ],
+    [{ PUBLIC_URL: undefined }, /^SMTP_URL is not allowed without PUBLIC_URL.*: set it to the address of the wiki/],
+    [{ MAIL_FROM: 'Wiki <wiki@wiki.example>' }, /^MAIL_FROM="Wiki <wiki@wiki\.example>" is not allowed: it must be /],
+    ...['', 'mail.example', 'http://hunter2', 'smtp://a:hunter2@', 'smtp://hunter2@mail.example',
+      'smtp://a:%zzhunter2@b', 'smtp://mail.example:0', 'smtp://mail.example:65536',
+      'smtps://a:hunter2@mail.example?tls.rejectUnauthorized=false'
+    ].map((url) => [{ SMTP_URL: url }, /^SMTP_URL=\(not shown, .*\) is not allowed: it must be smtp/])
+  ])) {
+    assert.throws(() => readConfig({ ...whole, ...settings }), (error) => {
+      assert.ok(error instanceof ConfigError)
+      assert.match(error.message, message)
+      assert.doesNotMatch(error.message, /hunter2|\n/)
+      return true
+    })
+  }
+})
+
+test('the address of a server for mail has a port, TLS and a login, each of its own form', () => {
+  for (const [url, expected] of /** @type {const} */ ([
+    ['smtp://127.0.0.1', { host: '127.0.0.1', port: 587, tls: false, login: null }],
+    ['smtp://[::1]:25/', { host: '::1', port: 25, tls: false, login: null }],
+    [
+      'smtps://me%40here:a%3Ab%2F@mail.example',
+      { host: 'mail.example', port: 465, tls: true, login: { user: 'me@here', pass: 'a:b/' } }
+    ]
+  ])) assert.deepEqual(parseSmtpUrl(url), expected)
+})
+
+test('a mail address is one address, and never a header or two addresses', () => {
+  for (const address of ['a@b.example', 'a.b+c@sub.b.example', `${'a'.repeat(64)}@b.example`]) {
+    assert.ok(isMailAddress(address), address)
+  }
+  for (const address of [
+    '', 'a', 'a@', '@b.example', 'a@b', 'a@b..example', 'a@-b.example', 'a@b.example\n',
+    'a@b.example\r\nBcc: c@d.example',
+    'a@b.example,c@d.example', 'a@b.example c@d.example', '<a@b.example>', 'A <a@b.example>', 'a\u0000@b.example',
+    '"a b"@b.example', 'ž@b.example', `a@${'b.'.repeat(126)}example`, `${'a'.repeat(65)}@b.example`
+  ]) assert.ok(!isMailAddress(address), address)
 })
 
 test('copies of short addresses require a Redis', () => {

@@ -11,7 +11,7 @@ import { promisify } from 'node:util'
 import { waitUntil } from '@stevec/harness/processes'
 import { get, useWiki } from './helper.js'
 import { png } from './images.js'
-import { bearer, peopleOnly } from './people.js'
+import { bearer, MAIL, peopleOnly } from './people.js'
 
 // The same copy of ajv that Fastify validates with.
 const load = createRequire(
@@ -125,6 +125,26 @@ test('the document is valid OpenAPI 3.1 and describes every route of the API', a
   const references = [...JSON.stringify(document).matchAll(/"\$ref":"#\/components\/schemas\/([^"]+)"/g)]
     .map(([, name]) => name)
   assert.deepEqual([...new Set(references)].sort(), Object.keys(document.components.schemas).sort())
+})
+
+test('the document of a wiki that sends mail is valid, too, and its example as the wiki answers', async (t) => {
+  const app = await wiki.build(t, { ...peopleOnly(t), ...MAIL })
+  const document = await documentOf(app)
+  assert.ok(isOpenapi(document), JSON.stringify(isOpenapi.errors, null, 1))
+  const text = JSON.stringify(document)
+  for (const name of Object.keys(document.components.schemas)) {
+    assert.ok(text.includes(`"#/components/schemas/${name}"`), name)
+  }
+  const { put } = document.paths['/watching/digest']
+  const example = (/** @type {any} */ { content }) => content['application/json'].example
+  const { statusCode, body } = await app.inject({
+    method: 'PUT',
+    url: '/api/v1/watching/digest',
+    headers: bearer('reader'),
+    payload: example(put.requestBody)
+  })
+  assert.equal(statusCode, 200)
+  assert.deepEqual({ ...JSON.parse(body), waiting: null }, { ...example(put.responses[200]), waiting: null })
 })
 
 /**

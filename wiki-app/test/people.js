@@ -51,6 +51,11 @@ export function usersFile (t, content = { users: USERS }, mode = 0o600) {
  */
 export const peopleOnly = (t, content) => ({ ACCESS: 'users', USERS_FILE: usersFile(t, content) })
 
+/** With them, a wiki has all its routes. Nothing listens there. */
+export const MAIL = {
+  SMTP_URL: 'smtp://127.0.0.1:1', MAIL_FROM: 'wiki@wiki.example', PUBLIC_URL: 'http://wiki.example'
+}
+
 /**
  * Submits a form as a browser does.
  * @param {import('fastify').FastifyInstance} app

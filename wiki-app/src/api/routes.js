@@ -8,6 +8,7 @@ import { readNumbers } from './address.js'
 import { JSON_TYPE } from './answers.js'
 import { archiveApi } from './archive-routes.js'
 import { counterApi } from './counter-route.js'
+import { DIGEST_SCHEMA, digestApi } from './digest-routes.js'
 import { documentationRoutes } from './documentation.js'
 import { fileApi } from './file-routes.js'
 import { searchApi } from './search-routes.js'
@@ -19,6 +20,7 @@ import { WATCHING_SCHEMAS, watchingApi } from './watching-routes.js'
 import { SECURITY_SCHEMES, SHARED_SCHEMAS } from './schemas.js'
 
 /** @import {FileStore} from '../files/store.js' */
+/** @import {Subscriptions} from '../digest/subscriptions.js' */
 /** @import {Services} from '../services.js' */
 
 const UnknownType = createError(
@@ -59,17 +61,18 @@ const OPENAPI = {
  * @typedef {Pick<Services, 'store' | 'history' | 'oldRevisions' | 'search' | 'importFiles' | 'importSlots' |
  *   'policy' | 'shortLinks' | 'deferred' | 'findStatus' | 'watching'>} Parts
  * @type {import('fastify').FastifyPluginAsync<Parts & {pictures: FileStore, pictureMaxBytes: number,
- *   counter: import('../counter.js').Counter, archived: () =>
+ *   subscriptions?: Subscriptions, counter: import('../counter.js').Counter, archived: () =>
  *   AsyncIterable<import('../archive/zip.js').ZipItem>}>}
  */
 export async function apiRoutes (app, {
   store, history, oldRevisions, search, pictures, pictureMaxBytes, archived, importFiles, importSlots, counter, policy,
-  shortLinks, deferred, findStatus, watching
+  shortLinks, deferred, findStatus, watching, subscriptions
 }) {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', { parseAs: 'string' }, jsonParser(app))
   app.addContentTypeParser('*', async () => { throw new UnknownType() })
-  const schemas = [...SHARED_SCHEMAS, ...deferred ? [SAVE_SCHEMA] : [], ...watching ? WATCHING_SCHEMAS : []]
+  const schemas = [...SHARED_SCHEMAS, ...deferred ? [SAVE_SCHEMA] : [], ...watching ? WATCHING_SCHEMAS : [],
+    ...subscriptions ? [DIGEST_SCHEMA] : []]
   for (const schema of schemas) app.addSchema(schema)
 
   app.addHook('onRequest', (_request, reply, done) => {
@@ -95,6 +98,7 @@ export async function apiRoutes (app, {
     await api.register(fp(searchApi), { search, policy })
     await api.register(fp(historyApi), { store, history, oldRevisions, policy })
     if (watching) await api.register(fp(watchingApi), { watching })
+    if (subscriptions) await api.register(fp(digestApi), { subscriptions })
     await api.register(fp(shortLinkApi), { links: shortLinks })
     await api.register(fp(fileApi), { files: pictures, maxBytes: pictureMaxBytes, policy })
     await api.register(fp(archiveApi), { archived, importFiles, importSlots })

@@ -4,11 +4,13 @@ import { performance } from 'node:perf_hooks'
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
 import { ConfigError } from '../config-error.js'
 import { deferredMetrics } from './deferred-metrics.js'
+import { mailMetrics } from './mail-metrics.js'
 import { queueMetrics } from './queue-metrics.js'
 import { createRequestDurations } from './request-durations.js'
 import { wordsMetrics } from './words-metrics.js'
 
 /** @import {Deferred} from './deferred-metrics.js' */
+/** @import {ObservedMail} from './mail-metrics.js' */
 /** @import {PageStore} from '../pages/store.js' */
 /** @import {Queue} from '../queue/queue.js' */
 /** @import {Freshest} from './words-metrics.js' */
@@ -115,10 +117,11 @@ const databaseGauge = (ping) => new Gauge({
 })
 
 /**
- * @typedef {{redis?: {state: () => {available: boolean}}, queue: Pick<Queue, 'state'>}} Observed
+ * @typedef {{redis?: {state: () => {available: boolean}}, queue: Pick<Queue, 'state'>, mail?: ObservedMail}} Observed
  * @param {Observed} parts
  */
-const metricsOf = ({ redis, queue }) => [...queueMetrics(queue), ...redis ? [redisGauge(redis)] : []]
+const metricsOf = ({ redis, queue, mail }) =>
+  [...queueMetrics(queue), ...redis ? [redisGauge(redis)] : [], ...mail ? mailMetrics(mail) : []]
 
 /** @param {{state: () => {available: boolean}}} redis */
 const redisGauge = ({ state }) => new Gauge({

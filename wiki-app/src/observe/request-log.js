@@ -12,7 +12,7 @@ const SECOND_MS = 1_000
  */
 
 /** Also with scheme and host (RFC 9112 §3.2.2). */
-const SECRET = /^((?:https?:\/\/[^/]*)?\/+feeds\/).*/i
+const SECRET = /^((?:https?:\/\/[^/]*)?\/+(?:feeds|digests)\/).*/i
 
 /** Cannot break out of a log line, a page or a search. */
 const HARMLESS_ID = /^[A-Za-z0-9._-]{1,64}$/
@@ -72,5 +72,8 @@ export function createRequestLog (log, { idOf, viewRoutes, viewsPerS }) {
   }
 }
 
-/** The query holds what people search for, and a feed's address its secret. @param {{url?: string}} request */
+/**
+ * The query holds what people search for, and the address of a feed, or one in a mail, its secret.
+ * @param {{url?: string}} request
+ */
 export const pathOf = ({ url = '' }) => url.split('?', 1)[0].slice(0, PATH_MAX_CHARS).replace(SECRET, '$1-')

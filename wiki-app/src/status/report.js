@@ -13,6 +13,7 @@ import { lagOf } from '../queue/queue.js'
  * @property {{available: boolean, since: Date, failedOverAt: Date | null}} [redis]
  * @property {{failing: boolean, since: Date, purgedAt: Date | null, lagS: number | null}} [purges]
  * @property {ReturnType<import('../queue/queue.js').Queue['state']>} [queue]
+ * @property {{failing: boolean, since: Date, sentAt: Date | null}} [mail]  of this process
  * @property {import('../words/words.js').Freshness & {since: Date}} [search]
  * @property {{strategy: string, records: number, bytes: number}} [deferred]  with an unsafe WRITE_STRATEGY
  * @property {Stack | null} [stack]  null: STATUS_FILE cannot be read; undefined: there is none
@@ -30,6 +31,7 @@ import { lagOf } from '../queue/queue.js'
  *   building?: boolean,
  *   behind_s?: number,
  *   problem?: string | null,
+ *   last_mail_at?: string | null,
  *   strategy?: string,
  *   waiting?: {records: number, bytes: number},
  *   processes?: (Part & {restarts: number})[],
@@ -55,13 +57,14 @@ const STACK_SILENT_MAX_MS = 30_000
  * @param {Date} now
  * @returns {Report}
  */
-export function reportOf ({ processes, database, redis, purges, queue, search, deferred, stack }, now) {
+export function reportOf ({ processes, database, redis, purges, queue, mail, search, deferred, stack }, now) {
   const services = [
     wikiOf(processes),
     databaseOf(database),
     ...redis === undefined ? [] : [redisOf(redis)],
     ...purges === undefined ? [] : [cachesOf(purges)],
     ...queue === undefined ? [] : [queueOf(queue, now)],
+    ...mail === undefined ? [] : [mailOf(mail)],
     ...search === undefined ? [] : [searchOf(search)],
     ...deferred === undefined ? [] : [savingOf(deferred)]
   ]
@@ -141,6 +144,14 @@ const queueOf = ({ waiting, setAside, oldestAt, isFailing }, now) => ({
   status: isFailing || setAside > 0 ? 'degraded' : 'ok',
   since: null,
   tasks: { waiting, set_aside: setAside, lag_s: lagOf(oldestAt, now) }
+})
+
+/** @param {NonNullable<Seen['mail']>} mail */
+const mailOf = ({ failing, since, sentAt }) => ({
+  name: 'mail',
+  status: /** @type {Status} */ (failing ? 'degraded' : 'ok'),
+  since: iso(since),
+  last_mail_at: iso(sentAt)
 })
 
 /** An index that is being built, or a little late, works as it should. @param {NonNullable<Seen['search']>} search */

@@ -9,11 +9,13 @@ import { createStackReader } from './stack-file.js'
 /**
  * For people and for programs: what runs, since when, and the last failover. Both answer 200 while the wiki answers at
  * all, without asking the database. Probes are not visitors, so the counter leaves them out, as it does /healthz.
- * @typedef {Pick<Services, 'database' | 'redis' | 'purges' | 'queue' | 'words' | 'deferred'>} Known
+ * @typedef {Pick<Services, 'database' | 'redis' | 'purges' | 'queue' | 'words' | 'deferred' | 'digests'>} Known
  * @type {import('fastify').FastifyPluginAsync<Known &
  *   {processes: () => WikiProcess[], file?: string}>}
  */
-export async function statusRoutes (app, { database, redis, purges, queue, words, deferred, processes, file }) {
+export async function statusRoutes (app, {
+  database, redis, purges, queue, words, deferred, digests, processes, file
+}) {
   const config = { counted: false, database: false }
   const readStack = file === undefined ? async () => undefined : createStackReader(file)
   const startedAt = new Date()
@@ -26,6 +28,7 @@ export async function statusRoutes (app, { database, redis, purges, queue, words
       redis: shared && { ...shared, since: shared.since ?? startedAt },
       purges: purges?.state(),
       queue: queue.state(),
+      mail: digests?.state(),
       search: { ...words.known(), since: startedAt },
       deferred: deferred && { strategy: deferred.strategy, ...deferred.waiting() }
     }

@@ -9,7 +9,7 @@ import mongoose from 'mongoose'
  * changes are therefore read one by one: one that comes late would be read before anybody has seen it.
  * https://www.mongodb.com/docs/manual/reference/parameters/#mongodb-parameter-param.transactionLifetimeLimitSeconds
  */
-const COMMIT_MAX_MS = 60_000
+export const COMMIT_MAX_MS = 60_000
 const READ_MAX = 500
 /** Changes that one mark names. */
 export const MARKED_MAX = 100

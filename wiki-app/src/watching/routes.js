@@ -1,22 +1,29 @@
+import { digestRoutes } from '../digest/digest-routes.js'
+import { linkRoutes } from '../digest/link-routes.js'
 import { feedRoute } from './feed-route.js'
 import { watchRoutes } from './watch-routes.js'
 import { watchingRoutes as listRoutes } from './watching-routes.js'
 
+/** @import {Subscriptions} from '../digest/subscriptions.js' */
 /** @import {History} from '../history/history.js' */
 /** @import {Watching} from './watching.js' */
 
 /**
- * For signed-in people, and for their programs that read feeds.
- * @type {import('fastify').FastifyPluginAsync<{watching: Watching, history: History, publicUrl?: string}>}
+ * For signed-in people, for their programs that read feeds, and for the links in their mails.
+ * @typedef {{watching: Watching, history: History, publicUrl?: string, subscriptions?: Subscriptions}} Options
+ *   `subscriptions`: where the wiki sends mail
+ * @type {import('fastify').FastifyPluginAsync<Options>}
  */
-export async function watchingRoutes (app, { watching, history, publicUrl }) {
+export async function watchingRoutes (app, { watching, history, publicUrl, subscriptions }) {
   await app.register(feedRoute, { watching, history, publicUrl })
+  if (subscriptions) await app.register(linkRoutes, { subscriptions })
   await app.register(async (personal) => {
     personal.addHook('onRequest', (_request, reply, done) => {
       reply.header('cache-control', 'private, no-store')
       done()
     })
-    await personal.register(listRoutes, { watching, publicUrl })
+    await personal.register(listRoutes, { watching, publicUrl, subscriptions })
     await personal.register(watchRoutes, { watching })
+    if (subscriptions) await personal.register(digestRoutes, { subscriptions })
   })
 }

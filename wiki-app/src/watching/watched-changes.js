@@ -21,25 +21,29 @@ const READS_AT_ONCE = 4
  */
 export const createWatchedChanges = ({ Revisions }, histories) =>
   /**
-   * @param {Pick<Watcher, 'pages' | 'authors'>} watcher @param {{before?: string, limit: number}} options  `before`: id
-   *   of the last change seen
+   * @param {Pick<Watcher, 'pages' | 'authors'>} watcher
+   * @param {{before?: string, from?: string, limit: number}} options  `before`: id of the last change seen; `from`: the
+   *   first that counts
    * @returns {Promise<{items: RevisionItem[], more: boolean}>} the newest first, each once
    */
-  async function watchedChanges ({ pages, authors }, { before, limit }) {
-    const older = before === undefined ? {} : { _id: mongoose.trusted({ $lt: new mongoose.Types.ObjectId(before) }) }
+  async function watchedChanges ({ pages, authors }, { before, from, limit }) {
+    const ids = { ...before && { $lt: idOf(before) }, ...from && { $gte: idOf(from) } }
+    const range = Object.keys(ids).length === 0 ? {} : { _id: mongoose.trusted(ids) }
     const keys = pages.length === 0 ? [] : [...(await histories.keysOf(pages.map(({ name }) => name))).values()]
     const filters = [...inGroups('page', keys), ...inGroups('author', authors.map(({ name }) => name))]
     /** @type {import('../pages/model.js').Revision[][]} */
     const lists = []
     for (let first = 0; first < filters.length; first += READS_AT_ONCE) {
       lists.push(...await Promise.all(filters.slice(first, first + READS_AT_ONCE).map((filter) => Revisions
-        .find({ ...filter, ...older }, ITEM_FIELDS).sort({ _id: -1 }).limit(limit + 1).lean().exec())))
+        .find({ ...filter, ...range }, ITEM_FIELDS).sort({ _id: -1 }).limit(limit + 1).lean().exec())))
     }
     const found = [...new Map(lists.flat().map((item) => [String(item._id), item])).entries()]
       .sort(([a], [b]) => a < b ? 1 : -1)
       .map(([, item]) => item)
     return { items: await named(found.slice(0, limit), histories), more: found.length > limit }
   }
+
+const idOf = (/** @type {string} */ id) => new mongoose.Types.ObjectId(id)
 
 /** @param {'page' | 'author'} field @param {string[]} names */
 function inGroups (field, names) {

@@ -1,5 +1,6 @@
 import { nameOfPerson } from '../access/access.js'
 import { COPY_SCRIPT_URL } from '../assets.js'
+import { DIGEST_END_URL, DIGEST_URL } from '../digest/addresses.js'
 import { changeItem, changesUrl } from '../history/change-item.js'
 import { absoluteRoot } from '../http/absolute-root.js'
 import { viewUrl } from '../pages/name.js'
@@ -8,6 +9,7 @@ import { feedUrl, watchAuthorUrl, WATCHING_URL, watchUrl } from './addresses.js'
 import { READ_MARK_PATTERN } from './read-marks.js'
 
 /** @import {FastifyPluginAsync, FastifyReply, FastifyRequest} from 'fastify' */
+/** @import {Subscriptions} from '../digest/subscriptions.js' */
 /** @import {Watching} from './watching.js' */
 
 const ITEMS_PER_PART = 50
@@ -29,9 +31,9 @@ const SCHEMAS = {
 
 /**
  * What changed in what a person watches, and the list of that.
- * @type {FastifyPluginAsync<{watching: Watching, publicUrl?: string}>}
+ * @type {FastifyPluginAsync<{watching: Watching, publicUrl?: string, subscriptions?: Subscriptions}>}
  */
-export async function watchingRoutes (app, { watching, publicUrl }) {
+export async function watchingRoutes (app, { watching, publicUrl, subscriptions }) {
   const config = { role: 'reader' }
   const form = { config, bodyLimit: BODY_MAX_BYTES }
 
@@ -61,8 +63,8 @@ export async function watchingRoutes (app, { watching, publicUrl }) {
    */
   async function sendList (request, reply, { before, feed }) {
     const user = nameOfPerson(request)
-    const [{ items, more, hasNew, readMark }, { pages, authors, hasFeed }] = await Promise.all([
-      watching.changes(user, { before, limit: ITEMS_PER_PART }), watching.of(user)
+    const [{ items, more, hasNew, readMark }, { pages, authors, hasFeed }, digest] = await Promise.all([
+      watching.changes(user, { before, limit: ITEMS_PER_PART }), watching.of(user), subscriptions?.of(user)
     ])
     return reply.type(HTML).send(renderFor(request, 'watching', {
       title: 'Watching',
@@ -79,6 +81,9 @@ export async function watchingRoutes (app, { watching, publicUrl }) {
       newFeedUrl: `${WATCHING_URL}/feed`,
       hasFeed,
       feed,
+      digest,
+      digestUrl: DIGEST_URL,
+      digestEndUrl: DIGEST_END_URL,
       copyScriptUrl: COPY_SCRIPT_URL
     }))
   }

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import mongoose from 'mongoose'
 import { sha256, userKey } from '../access/users.js'
 import { createHistories } from '../pages/histories.js'
 import { defineWatchers } from './model.js'
@@ -14,6 +15,8 @@ import { createWatchList } from './watch-list.js'
 /** @import {Kind} from './watch-list.js' */
 
 const SECRET_BYTES = 32
+/** Each of 100 changes: what was changed by themselves or read before is looked through for others. */
+const PARTS_MAX = 50
 
 /**
  * `readMark`: for `markRead`; of what is there now, not of this part alone. `hasNew`: so far as that goes.
@@ -65,6 +68,26 @@ export function createWatching ({ connection, models, users }) {
       await list.set(watcher._id, readAfter(watcher, mark, new Date()))
     },
 
+    /**
+     * What is new to them of a time, both in whole seconds.
+     * @param {string} user  name @param {{from: Date, to: Date, limit: number}} range  without `to`
+     * @returns {Promise<{items: RevisionItem[], more: boolean}>} the newest first
+     */
+    async newBetween (user, { from, to, limit }) {
+      const watcher = await list.of(userKey(user))
+      const isNew = isNewTo(watcher, userKey)
+      /** @type {RevisionItem[]} */
+      const items = []
+      let [before, more] = [firstIdOf(to), true]
+      for (let parts = 0; more && items.length <= limit && parts < PARTS_MAX; parts++) {
+        const found = await changesOf(watcher, { from: firstIdOf(from), before, limit: MARKED_MAX })
+        items.push(...found.items.filter(isNew))
+        more = found.more
+        before = String(found.items.at(-1)?._id)
+      }
+      return { items: items.slice(0, limit), more: more || items.length > limit }
+    },
+
     /** The one before no longer leads anywhere. @param {string} user  name @returns {Promise<string>} a new secret */
     async newFeed (user) {
       const secret = randomBytes(SECRET_BYTES).toString('base64url')
@@ -84,5 +107,8 @@ export function createWatching ({ connection, models, users }) {
     }
   }
 }
+
+/** @param {Date} time */
+const firstIdOf = (time) => mongoose.Types.ObjectId.createFromTime(time.getTime() / 1000).toHexString()
 
 /** @typedef {ReturnType<typeof createWatching>} Watching */

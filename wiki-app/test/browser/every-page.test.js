@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { png } from '../images.js'
+import { linkIn, startMailbox } from '../mailbox.js'
 import { PASSWORD, peopleOnly } from '../people.js'
 import { assertAccessible, useBrowser, write } from './helper.js'
 
@@ -194,7 +195,8 @@ for (const [where, options, widths] of DEVICES) {
   })
 
   test(`pages about people are accessible in light and dark colours, and not too wide: ${where}`, async (t) => {
-    const { page } = await browser.open(t, options, peopleOnly(t))
+    const mailbox = await startMailbox(t)
+    const { page } = await browser.open(t, options, { ...peopleOnly(t), ...mailbox.settings })
     const { look, report } = createInspector(page, widths)
     const signIn = async (/** @type {string} */ name, password = PASSWORD) => {
       await page.goto('/edit/sign-in')
@@ -240,6 +242,17 @@ for (const [where, options, widths] of DEVICES) {
         await page.getByRole('button', { name: 'Make an address' }).click()
         await page.getByLabel('The address of your feed').waitFor()
         await look('what is watched, and its feed')
+        await page.getByLabel('Your mail address').fill(`${'a'.repeat(60)}@mail.example`)
+        await page.getByRole('button', { name: 'Send me what is new' }).click()
+        await page.getByRole('status').filter({ hasText: 'Open the link within a day' }).waitFor()
+        await look('an address that is not confirmed')
+        await page.goto(linkIn((await mailbox.until(1))[0]))
+        await look('confirm a mail address')
+        await page.getByRole('button', { name: 'Confirm' }).click()
+        await page.getByRole('heading', { name: 'Your mail address is confirmed' }).waitFor()
+        await look('a mail address is confirmed')
+        await page.goto('/edit/watching')
+        await look('a digest by mail')
         await page.goto('/edit/revert-author')
         await look('taking back an author’s changes')
         await page.getByLabel('The author’s name').fill('editor')

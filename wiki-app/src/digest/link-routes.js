@@ -1,0 +1,90 @@
+import createError from '@fastify/error'
+import { HTML, renderFor } from '../views.js'
+import { WATCHING_URL } from '../watching/addresses.js'
+import { CONFIRM_ROUTE, confirmUrl, STOP_ROUTE, stopUrl } from './addresses.js'
+
+/** @import {FastifyPluginAsync, FastifyReply, FastifyRequest} from 'fastify' */
+/** @import {Subscriptions} from './subscriptions.js' */
+
+const BODY_MAX_BYTES = 16_384
+const SCHEMA = {
+  params: { type: 'object', properties: { secret: { type: 'string', pattern: '^[A-Za-z0-9_-]{43}$' } } }
+}
+const EVERY = { daily: 'Once a day', hourly: 'Once an hour' }
+
+const NothingToConfirm = createError(
+  'WIKI_DIGEST_NOTHING_TO_CONFIRM',
+  'This link has been used, is older than a day, or was replaced by a newer one. ' +
+    'You can have another one sent on the page “Watching”.',
+  404
+)
+const NoDigest = createError(
+  'WIKI_DIGEST_MISSING',
+  'These mails have been ended already. If you still get some, use the link in the newest one.',
+  404
+)
+
+/**
+ * The links in mails. Their readers are not signed in, so a secret is in each. A GET changes nothing: programs that
+ * look for dangerous mails open links, too.
+ * @type {FastifyPluginAsync<{subscriptions: Subscriptions}>}
+ */
+export async function linkRoutes (app, { subscriptions }) {
+  const config = { role: 'anyone' }
+  const form = { config, schema: SCHEMA, bodyLimit: BODY_MAX_BYTES }
+
+  app.addHook('onRequest', (_request, reply, done) => {
+    reply.header('cache-control', 'private, no-store')
+    done()
+  })
+  // RFC 8058 §3.2: a mail program sends this type, or that of a form. Nothing in it counts.
+  app.addContentTypeParser('multipart/form-data', { parseAs: 'buffer' }, async () => ({}))
+
+  app.get(CONFIRM_ROUTE, { config, schema: SCHEMA }, async (request, reply) => {
+    const wish = await subscriptions.findWish(secretIn(request))
+    if (wish === null) throw new NothingToConfirm()
+    return send(request, reply, {
+      title: 'Confirm your mail address',
+      text: `${EVERY[wish.every]}, ${wish.address} gets the changes of what “${wish.user}” watches.`,
+      action: confirmUrl(secretIn(request)),
+      button: 'Confirm'
+    })
+  })
+
+  app.post(CONFIRM_ROUTE, form, async (request, reply) => {
+    const wish = await subscriptions.confirm(secretIn(request))
+    if (wish === null) throw new NothingToConfirm()
+    return send(request, reply, {
+      title: 'Your mail address is confirmed',
+      text: `${EVERY[wish.every]}, ${wish.address} gets what changed, if something did.`
+    })
+  })
+
+  app.get(STOP_ROUTE, { config, schema: SCHEMA }, async (request, reply) => {
+    const digest = await subscriptions.findStop(secretIn(request))
+    if (digest === null) throw new NoDigest()
+    return send(request, reply, {
+      title: 'End these mails',
+      text: `${digest.address} then gets no mail about changes any more.`,
+      action: stopUrl(secretIn(request)),
+      button: 'End'
+    })
+  })
+
+  app.post(STOP_ROUTE, form, async (request, reply) => {
+    if (!await subscriptions.stop(secretIn(request))) throw new NoDigest()
+    return send(request, reply, {
+      title: 'These mails have ended', text: 'You can turn them on again on the page “Watching”.'
+    })
+  })
+}
+
+/** @param {FastifyRequest} request */
+const secretIn = ({ params }) => /** @type {{secret: string}} */ (params).secret
+
+/**
+ * @param {FastifyRequest} request @param {FastifyReply} reply
+ * @param {{title: string, text: string, action?: string, button?: string}} shown
+ */
+const send = (request, reply, shown) =>
+  reply.type(HTML).send(renderFor(request, 'digest-link', { ...shown, listUrl: WATCHING_URL }))
