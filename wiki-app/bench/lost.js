@@ -1,6 +1,6 @@
 // What a strategy of saving acknowledges and loses when the wiki ends under load. `--help` says how to ask.
 import { parseArgs } from 'node:util'
-import { DEFERRED_STRATEGIES } from '../src/deferred/strategy.js'
+import { DEFERRED_STRATEGIES } from '../src/deferred/strategy-names.js'
 import { WRITE_STRATEGIES } from '../src/pages/commit.js'
 import { ENDINGS, measureLoss } from '../torture/loss.js'
 import { meanInterval } from './mean-interval.js'

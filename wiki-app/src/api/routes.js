@@ -91,7 +91,7 @@ export async function apiRoutes (app, {
       done()
     })
     await api.register(fp(pageApi), { store, policy, deferred })
-    await api.register(fp(saveApi), { findStatus, documented: deferred !== undefined })
+    await api.register(fp(saveApi), { findStatus, deferred })
     await api.register(fp(searchApi), { search, policy })
     await api.register(fp(historyApi), { store, history, oldRevisions, policy })
     if (watching) await api.register(fp(watchingApi), { watching })

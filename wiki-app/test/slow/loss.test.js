@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { DEFERRED_STRATEGIES } from '../../src/deferred/strategy.js'
+import { DEFERRED_STRATEGIES } from '../../src/deferred/strategy-names.js'
 import { measureLoss } from '../../torture/loss.js'
 
 for (const strategy of DEFERRED_STRATEGIES) {
