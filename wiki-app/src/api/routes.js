@@ -57,14 +57,14 @@ const OPENAPI = {
 
 /**
  * @typedef {Pick<Services, 'store' | 'history' | 'oldRevisions' | 'search' | 'importFiles' | 'importSlots' |
- *   'policy' | 'shortLinks' | 'deferred' | 'findStatus' | 'watching'>} Parts
+ *   'policy' | 'links' | 'deferred' | 'findStatus' | 'watching'>} Parts
  * @type {import('fastify').FastifyPluginAsync<Parts & {pictures: FileStore, pictureMaxBytes: number,
  *   counter: import('../counter.js').Counter, archived: () =>
  *   AsyncIterable<import('../archive/zip.js').ZipItem>}>}
  */
 export async function apiRoutes (app, {
   store, history, oldRevisions, search, pictures, pictureMaxBytes, archived, importFiles, importSlots, counter, policy,
-  shortLinks, deferred, findStatus, watching
+  links, deferred, findStatus, watching
 }) {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', { parseAs: 'string' }, jsonParser(app))
@@ -95,7 +95,7 @@ export async function apiRoutes (app, {
     await api.register(fp(searchApi), { search, policy })
     await api.register(fp(historyApi), { store, history, oldRevisions, policy })
     if (watching) await api.register(fp(watchingApi), { watching })
-    await api.register(fp(shortLinkApi), { links: shortLinks })
+    await api.register(fp(shortLinkApi), { links, deferred })
     await api.register(fp(fileApi), { files: pictures, maxBytes: pictureMaxBytes, policy })
     await api.register(fp(archiveApi), { archived, importFiles, importSlots })
     await api.register(fp(counterApi), { counter })

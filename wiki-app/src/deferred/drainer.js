@@ -9,8 +9,8 @@ import { RedisAway } from '../shared/connection.js'
 const CHECK_MS = 10_000
 /** While another process stores, and while Redis or the database is away. */
 const [OTHER_PAUSE_MS, AWAY_PAUSE_MS] = [200, 500]
-/** For a process that gives up to see it. */
-const END_MAX_MS = 1_000
+/** For what gives up to end; the process has a second after its time. */
+const END_MAX_MS = 500
 
 /**
  * Empties the buffer when this process has put something there, and looks now and then whether another one left

@@ -1,24 +1,48 @@
 import { writableName } from '../pages/name.js'
+import { isId } from '../short-links/ids.js'
 import { SAVE_ID_PATTERN } from './save.js'
 
+/** @import {Link} from '../short-links/store.js' */
 /** @import {DeferredSave} from './save.js' */
 
 const SAVE_ID = new RegExp(SAVE_ID_PATTERN)
 
+/**
+ * A short address that is answered before it is stored. Plain data.
+ * @typedef {Omit<Link, 'created_at'> & {created_at: string, chosen: boolean}} DeferredLink
+ */
+
 /** @param {DeferredSave} save @returns {{id: string, page: string, save: string}} as it waits in Redis */
-export const entryOf = (save) => ({ id: save.id, page: save.name, save: JSON.stringify(save) })
+export const saveEntry = (save) => ({ id: save.id, page: save.name, save: JSON.stringify(save) })
+
+/** @param {DeferredLink} link @returns {{short: string, target: string, link: string}} as it waits in Redis */
+export const linkEntry = (link) => ({
+  short: link.id,
+  // A random address is the only one of its target.
+  target: link.chosen ? '' : `${link.revision ?? ''} ${link.page}`,
+  link: JSON.stringify(link)
+})
+
+/** Of a failure. @param {{id: string, page: string}} link */
+export const linkNamed = ({ id, page }) => ({ id: `short link ${id}`, name: page })
 
 /**
- * @param {string[]} fields  of an entry, names and values in turn
- * @returns {{named: {id: string, name: string} | null, save: DeferredSave | null}} `save` null: it cannot be stored;
- *   `named` null: nobody has its status address either
+ * `named`: where a failure is shown; null: nobody has an address for it. Neither save nor link: it cannot be stored.
+ * @typedef {{named: {id: string, name: string} | null, save?: DeferredSave, link?: DeferredLink}} Read
  */
+
+/** @param {string[]} fields  of an entry, names and values in turn @returns {Read} */
 export function readEntry (fields) {
   const at = (/** @type {string} */ name) => fields[2 * fields.filter((_, index) => index % 2 === 0).indexOf(name) + 1]
-  const { id, page, save } = { id: at('id'), page: at('page'), save: at('save') }
-  if (!SAVE_ID.test(id) || !isName(page)) return { named: null, save: null }
-  const parsed = parsedJson(save)
-  return { named: { id, name: page }, save: isSave(parsed) && parsed.id === id && parsed.name === page ? parsed : null }
+  if (at('short') !== undefined) {
+    const link = parsedJson(at('link'))
+    return isLink(link) && link.id === at('short') ? { named: linkNamed(link), link } : { named: null }
+  }
+  const { id, page } = { id: at('id'), page: at('page') }
+  if (!SAVE_ID.test(id) || !isName(page)) return { named: null }
+  const named = { id, name: page }
+  const save = parsedJson(at('save'))
+  return isSave(save) && save.id === id && save.name === page ? { named, save } : { named }
 }
 
 /** @param {string} text */
@@ -48,6 +72,13 @@ function isSave (save) {
     typeof attribution === 'object' && attribution !== null &&
     typeof condition?.headers === 'object' && condition.headers !== null &&
     ['document', 'api'].includes(representation)
+}
+
+/** @param {any} link @returns {link is DeferredLink} */
+function isLink (link) {
+  const { id, page, revision, chosen, created_at: createdAt } = link ?? {}
+  return typeof id === 'string' && isId(id) && isName(page) && (revision === null || Number.isInteger(revision)) &&
+    typeof chosen === 'boolean' && !Number.isNaN(Date.parse(createdAt))
 }
 
 /** @param {unknown} list */

@@ -13,8 +13,8 @@ const RedisNeeded = createError(
 )
 const NotTaken = createError(
   'WIKI_NOT_TAKEN',
-  'Redis, where saves wait to be stored, did not answer in time. Your save may be made all the same; look at the page ' +
-    'before you try again.',
+  'Redis, where saves wait to be stored, did not answer in time. Your save may be made all the same; look at the ' +
+    'page before you try again.',
   503
 )
 const StatusUnknown = createError(
@@ -31,4 +31,9 @@ export const SaveUnknown = createError(
   'No save of “%s” with this id is known: it waits in another process of the wiki, or was lost with one or with ' +
     'Redis, or its failure was too long ago.',
   404
+)
+
+/** @see createDeferredLinks */
+export const ShortLinkFailed = createError(
+  'WIKI_SHORT_LINK_FAILED', 'There is no page at this short address: it was answered, and could not be made. %s', 404
 )

@@ -41,9 +41,9 @@ export function createFailures (connection) {
       }
     },
 
-    /** @param {string} id @param {string} page @returns {Promise<Problem | null>} null: none is known */
+    /** @param {string} id @param {string} [page] @returns {Promise<Problem | null>} null: none is known */
     async find (id, page) {
-      return (await collection().findOne({ _id: id, page }))?.problem ?? null
+      return (await collection().findOne({ _id: id, ...page !== undefined && { page } }))?.problem ?? null
     },
 
     /** @param {string[]} ids @returns {Promise<Set<string>>} those that have failed */

@@ -63,7 +63,7 @@ export function createKeep ({ store, failures, rendererVersion, tagOfs, isUnavai
     return { ...prepared, name, attribution, precondition, saveId: id, mayBeStored }
   }
 
-  /** @param {DeferredSave} save @param {any} error @returns {Problem} */
+  /** @param {Pick<DeferredSave, 'id' | 'name'>} named @param {any} error @returns {Problem} */
   function problemFor ({ id, name }, error) {
     const { statusCode: status = 500, message, currentRevision } = error
     const current = currentRevision !== undefined && { current_revision: currentRevision }
@@ -72,8 +72,32 @@ export function createKeep ({ store, failures, rendererVersion, tagOfs, isUnavai
     return problemOf(500, 'Something went wrong in the wiki. It has been logged.')
   }
 
+  /**
+   * @param {Pick<DeferredSave, 'id' | 'name'>} named  where its failure is recorded
+   * @param {(attempt: number) => Promise<unknown>} work @param {AbortSignal} signal  gives up
+   * @returns {Promise<Outcome>} never rejects
+   */
+  async function settle (named, work, signal) {
+    try {
+      const stored = await persist(signal, work)
+      if (stored === null) return 'given up'
+      counts.saved++
+      return 'saved'
+    } catch (error) {
+      const problem = problemFor(named, error)
+      const recorded = await persist(signal, () => failures.add(named, problem)).catch((error) => {
+        log.error({ err: error, save: named.id }, 'the failure of a save cannot be recorded')
+      })
+      if (recorded === null) return 'given up'
+      counts.failed++
+      return 'failed'
+    }
+  }
+
   return {
     counts: () => ({ ...counts }),
+
+    settle,
 
     /**
      * @param {DeferredSave} save
@@ -82,22 +106,8 @@ export function createKeep ({ store, failures, rendererVersion, tagOfs, isUnavai
      *   it; `signal`: gives up, by default `giveUp` does
      * @returns {Promise<Outcome>} never rejects
      */
-    async keep (save, commit, { mayBeStored = false, signal = givingUp.signal } = {}) {
-      try {
-        const stored = await persist(signal, async (attempt) => commit(await editOf(save, mayBeStored || attempt > 0)))
-        if (stored === null) return 'given up'
-        counts.saved++
-        return 'saved'
-      } catch (error) {
-        const problem = problemFor(save, error)
-        const recorded = await persist(signal, () => failures.add(save, problem)).catch((error) => {
-          log.error({ err: error, save: save.id }, 'the failure of a save cannot be recorded')
-        })
-        if (recorded === null) return 'given up'
-        counts.failed++
-        return 'failed'
-      }
-    },
+    keep: (save, commit, { mayBeStored = false, signal = givingUp.signal } = {}) =>
+      settle(save, async (attempt) => commit(await editOf(save, mayBeStored || attempt > 0)), signal),
 
     giveUp: () => givingUp.abort()
   }

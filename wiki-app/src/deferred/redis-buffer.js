@@ -1,4 +1,5 @@
 import { hashOf } from '../shared/key.js'
+import { ADD_LINK, ADD_SAVE, READ, REMOVE } from './redis-scripts.js'
 
 /** @import {SharedRedis} from '../shared/connection.js' */
 
@@ -7,70 +8,9 @@ const [READ_RECORDS, READ_BYTES] = [1_000, 4_194_304]
 /** Of entries that are no saves. The oldest go. */
 const ASIDE_MAX = 1_000
 
-/**
- * Takes a save, unless the buffer is full, or Redis has no memory for it.
- * Arguments: id, page, the save as JSON, the most records, the most bytes.
- */
-const ADD = `
-local records = redis.call('XLEN', KEYS[1])
-local bytes = tonumber(redis.call('GET', KEYS[2]) or '0')
-if records >= tonumber(ARGV[4]) or bytes + #ARGV[3] > tonumber(ARGV[5]) then
-  return { 'full', records, bytes, '' }
-end
-local entry = redis.pcall('XADD', KEYS[1], '*', 'id', ARGV[1], 'page', ARGV[2], 'save', ARGV[3])
-if type(entry) == 'table' then
-  if string.find(entry.err, 'OOM', 1, true) then return { 'no memory', records, bytes, '' } end
-  return entry
-end
-redis.call('HSET', KEYS[3], ARGV[1], ARGV[2])
-return { 'taken', records + 1, redis.call('INCRBY', KEYS[2], #ARGV[3]), entry }
-`
-
-/** What waits, and the first of it. Arguments: the most records, the most bytes; these by an entry at most exceeded. */
-const READ = `
-local records = redis.call('XLEN', KEYS[1])
-if records == 0 then
-  redis.call('DEL', KEYS[2], KEYS[3])
-  return { 0, 0, {} }
-end
-local found, bytes, from = {}, 0, '-'
-while #found < tonumber(ARGV[1]) and bytes < tonumber(ARGV[2]) do
-  local entry = redis.call('XRANGE', KEYS[1], from, '+', 'COUNT', 1)[1]
-  if not entry then break end
-  found[#found + 1] = entry
-  for _, text in ipairs(entry[2]) do bytes = bytes + #text end
-  from = '(' .. entry[1]
-end
-return { records, tonumber(redis.call('GET', KEYS[2]) or '0'), found }
-`
-
-/**
- * Removes entries with all that is noted of them, at once. First argument: how many entries are kept aside, 0: none is.
- */
-const REMOVE = `
-local bytes = 0
-for index = 2, #ARGV do
-  local entry = redis.call('XRANGE', KEYS[1], ARGV[index], ARGV[index])[1]
-  if entry then
-    local fields, copied = entry[2], {}
-    for at = 1, #fields, 2 do
-      if at < 20 then copied[at], copied[at + 1] = fields[at], fields[at + 1] end
-      if fields[at] == 'save' then bytes = bytes + #fields[at + 1] end
-      if fields[at] == 'id' then redis.call('HDEL', KEYS[3], fields[at + 1]) end
-    end
-    redis.call('XDEL', KEYS[1], ARGV[index])
-    if ARGV[1] ~= '0' then redis.call('XADD', KEYS[4], 'MAXLEN', ARGV[1], '*', unpack(copied)) end
-  end
-end
-local records = redis.call('XLEN', KEYS[1])
-local left = tonumber(redis.call('GET', KEYS[2]) or '0') - bytes
-if records == 0 or left < 0 then left = 0 end
-redis.call('SET', KEYS[2], left)
-return { records, left }
-`
-
 /** @typedef {{id: string, fields: string[]}} Entry  `id`: in the stream; `fields`: names and values in turn */
 /** @typedef {{records: number, bytes: number}} Amount */
+/** @typedef {'full' | 'no memory'} Refused */
 
 /**
  * Saves that were acknowledged and wait in Redis, in the order in which they came, for all processes of a wiki.
@@ -81,7 +21,7 @@ return { records, left }
  */
 export function createRedisBuffer ({ redis, database, limits: { maxRecords, maxBytes } }) {
   const keys = bufferKeys(database)
-  const { stream, bytes, ids, aside } = keys
+  const { stream, bytes, ids, links, targets, aside } = keys
   /** As this process saw it last. @type {Amount} */
   let amount = { records: 0, bytes: 0 }
 
@@ -92,8 +32,16 @@ export function createRedisBuffer ({ redis, database, limits: { maxRecords, maxB
   /** @param {Entry[]} entries @param {number} asideMax */
   async function take (entries, asideMax) {
     const [records, left] = await evaluate(
-      REMOVE, [stream, bytes, ids, aside], [asideMax, ...entries.map(({ id }) => id)])
+      REMOVE, [stream, bytes, ids, links, targets, aside], [asideMax, ...entries.map(({ id }) => id)])
     amount = { records, bytes: left }
+  }
+
+  /** @param {string} script @param {string[]} more  keys @param {string[]} args @returns {Promise<any>} */
+  async function add (script, more, args) {
+    const [outcome, records, size, text] = await evaluate(
+      script, [stream, bytes, ...more], [...args, maxRecords, maxBytes])
+    amount = { records, bytes: size }
+    return { outcome, text }
   }
 
   return {
@@ -105,19 +53,22 @@ export function createRedisBuffer ({ redis, database, limits: { maxRecords, maxB
 
     /**
      * @param {{id: string, page: string, save: string}} save
-     * @returns {Promise<{outcome: 'taken' | 'full' | 'no memory', entry: string}>} `entry`: its id in the stream
+     * @returns {Promise<{outcome: Refused | 'taken', text: string}>} `text`: its id in the stream
      * @throws {import('../shared/connection.js').RedisAway}
      */
-    async add ({ id, page, save }) {
-      const [outcome, records, size, entry] = await evaluate(
-        ADD, [stream, bytes, ids], [id, page, save, maxRecords, maxBytes])
-      amount = { records, bytes: size }
-      return { outcome, entry }
-    },
+    addSave: ({ id, page, save }) => add(ADD_SAVE, [ids], [id, page, save]),
+
+    /**
+     * @param {{short: string, target: string, link: string}} link  see entry.js
+     * @returns {Promise<{outcome: Refused | 'taken' | 'known', text: string}>} `text`: its id in the stream; `known`:
+     *   the link that waits
+     * @throws {import('../shared/connection.js').RedisAway}
+     */
+    addLink: ({ short, target, link }) => add(ADD_LINK, [links, targets], [short, target, link]),
 
     /** @param {{max?: number}} [options] @returns {Promise<Entry[]>} the first of those that wait */
     async read ({ max = READ_RECORDS } = {}) {
-      const [records, size, found] = await evaluate(READ, [stream, bytes, ids], [max, READ_BYTES])
+      const [records, size, found] = await evaluate(READ, [stream, bytes, ids, links, targets], [max, READ_BYTES])
       amount = { records, bytes: size }
       return found.map((/** @type {[string, string[]]} */ [id, fields]) => ({ id, fields }))
     },
@@ -129,7 +80,10 @@ export function createRedisBuffer ({ redis, database, limits: { maxRecords, maxB
     setAside: (entries) => take(entries, ASIDE_MAX),
 
     /** @param {string} id @param {string} page @returns {Promise<boolean>} */
-    has: async (id, page) => await redis.run((commands) => commands.hGet(ids, id)) === page
+    has: async (id, page) => await redis.run((commands) => commands.hGet(ids, id)) === page,
+
+    /** @param {string} id  of a short address @returns {Promise<string | null>} the link, if it waits */
+    findLink: (id) => redis.run((commands) => commands.hGet(links, id))
   }
 }
 
@@ -145,6 +99,8 @@ export function bufferKeys (database) {
     stream: `${prefix}:stream`,
     bytes: `${prefix}:bytes`,
     ids: `${prefix}:ids`,
+    links: `${prefix}:links`,
+    targets: `${prefix}:targets`,
     lease: `${prefix}:lease`,
     aside: `${prefix}:aside`
   }

@@ -3,6 +3,7 @@ import { pageTag } from '../api/answers.js'
 import { entityTag } from '../reading/document.js'
 import { parseRedisUrl } from '../shared/address.js'
 import { createSharedRedis } from '../shared/connection.js'
+import { createDeferredLinks } from './deferred-links.js'
 import { createDeferredSaves } from './deferred-saves.js'
 import { createFailures } from './failures.js'
 import { createKeep } from './keep.js'
@@ -16,24 +17,32 @@ import { DEFERRED_STRATEGIES, WRITE_BEHIND } from './strategy-names.js'
 /** @import {PageStore} from '../pages/store.js' */
 /** @import {TagOf} from '../pages/preconditions.js' */
 /** @import {Config} from '../settings.js' */
+/** @import {ShortLinks} from '../short-links/store.js' */
 /** @import {Failures} from './failures.js' */
 
 const MIB = 1_048_576
 
 /**
  * @typedef {{config: Config, log: import('fastify').FastifyBaseLogger, database: Database}} Around
- * @typedef {Around & {store: PageStore, renderer: {version: number}, models: Models, metrics?: Metrics}} Parts
+ * @typedef {{store: PageStore, renderer: {version: number}, models: Models, shortLinks: ShortLinks}} Stored
+ * @typedef {Around & Stored & {metrics?: Metrics}} Parts
  * @param {Parts} parts
  */
 export function createSaving (parts) {
   const failures = createFailures(parts.database.connection)
   const deferred = deferredOf({ ...parts, failures })
   if (deferred) parts.metrics?.addDeferred(deferred)
-  return { failures, deferred, findStatus: createSaveStatus({ ...parts, failures, deferred }) }
+  return {
+    failures,
+    deferred,
+    findStatus: createSaveStatus({ ...parts, failures, deferred }),
+    /** For programs. */
+    links: deferred?.links ? createDeferredLinks({ ...parts, waiting: deferred.links, failures }) : parts.shortLinks
+  }
 }
 
 /** @param {Parts & {failures: Failures}} parts  undefined: each save is stored before its answer */
-function deferredOf ({ config, log, store, renderer: { version: rendererVersion }, failures, database }) {
+function deferredOf ({ config, log, store, shortLinks, renderer: { version: rendererVersion }, failures, database }) {
   const name = DEFERRED_STRATEGIES.find((name) => name === config.WRITE_STRATEGY)
   if (name === undefined) return undefined
   /** @type {TagOf} */
@@ -44,7 +53,7 @@ function deferredOf ({ config, log, store, renderer: { version: rendererVersion 
   })
   const limits = { maxRecords: config.UNSAFE_RECORDS_MAX, maxBytes: config.UNSAFE_MIB_MAX * MIB }
   const strategy = createStrategy(name, { limits, keep, store, log }, () => ({
-    redis: redisOf(config, log), database: databaseName(config.MONGODB_URI), failures, isAvailable
+    redis: redisOf(config, log), database: databaseName(config.MONGODB_URI), failures, shortLinks, isAvailable
   }))
   log.warn(`WRITE_STRATEGY=${name}: saves of programs are answered before they are stored, and may be lost`)
   return createDeferredSaves({ name, strategy, isShared: name === WRITE_BEHIND, keep, store, rendererVersion })

@@ -19,6 +19,7 @@ import { unsafeGroup } from './unsafe-group.js'
  * @property {() => Promise<void>} open
  * @property {() => void} hurry  the wiki is about to stop: nothing waits for others any more
  * @property {(withinMs: number) => Promise<void>} close  stores what waits, then forgets it; says what is lost
+ * @property {import('./deferred-links.js').WaitingLinks} [links]  if short addresses wait, too
  */
 
 /** @satisfies {Record<(typeof IN_MEMORY_STRATEGIES)[number], import('./buffered.js').Schedule>} */
