@@ -16,6 +16,18 @@ export function createLossRedis ({ replicated }) {
   /** @type {import('@stevec/harness/redis').RedisGroup | undefined} */
   let group
 
+  /** @template T @param {number} port @param {(client: any) => Promise<T>} question @returns {Promise<T>} */
+  async function ask (port, question) {
+    const client = createClient({ url: redisUrl({ port, password }), socket: { reconnectStrategy: false } })
+    client.on('error', () => {})
+    try {
+      await client.connect()
+      return await question(client)
+    } finally {
+      if (client.isOpen) client.destroy()
+    }
+  }
+
   async function stop () {
     await group?.stop()
     await single?.stop()
@@ -36,20 +48,19 @@ export function createLossRedis ({ replicated }) {
 
     killMaster: async () => group?.master.kill(),
 
+    /** The replica follows its master no more: it cannot sign in again. */
+    async cutReplica () {
+      if (group === undefined) return
+      const [master, replica] = [group.master, group.replica]
+      await ask(replica.port, (client) => client.configSet('masterauth', newRedisPassword()))
+      await ask(master.port, (client) => client.sendCommand(['CLIENT', 'KILL', 'TYPE', 'REPLICA']))
+    },
+
     /** @returns {Promise<number | null>} saves that wait; null: it is not known */
     async waiting () {
       const port = group === undefined ? single?.port : await group.masterPort()
       if (port == null) return null
-      const client = createClient({ url: redisUrl({ port, password }), socket: { reconnectStrategy: false } })
-      client.on('error', () => {})
-      try {
-        await client.connect()
-        return await client.xLen(bufferKeys(DATABASE).stream)
-      } catch {
-        return null
-      } finally {
-        if (client.isOpen) client.destroy()
-      }
+      return ask(port, (client) => client.xLen(bufferKeys(DATABASE).stream)).catch(() => null)
     },
 
     stop

@@ -19,8 +19,11 @@ const SETTLE_MS = 1_000
 /** While a part is away. */
 const PAUSE_MS = 20
 
-/** What ends a trial: a signal to the wiki, or the death of the Redis in which saves wait, whose replica takes over. */
-export const ENDINGS = /** @type {const} */ (['SIGTERM', 'SIGKILL', 'FAILOVER'])
+/** The death of the Redis in which saves wait: its replica takes over, which was cut off in the last second, or not. */
+export const FAILOVERS = /** @type {const} */ (['FAILOVER', 'FAILOVER-LATE'])
+/** What ends a trial: a signal to the wiki, or a failover. */
+export const ENDINGS = /** @type {const} */ (['SIGTERM', 'SIGKILL', ...FAILOVERS])
+const CUT_OFF_MS = 1_000
 
 /**
  * @typedef {object} Trial
@@ -46,8 +49,9 @@ export const ENDINGS = /** @type {const} */ (['SIGTERM', 'SIGKILL', 'FAILOVER'])
 export async function measureLoss ({
   strategy, ending, trials: count, seed, writers = 16, workers = 1, signal, onTrial = () => {}
 }) {
-  const redis = strategy === WRITE_BEHIND ? createLossRedis({ replicated: ending === 'FAILOVER' }) : null
-  if (ending === 'FAILOVER' && redis === null) throw new Error(`${strategy} keeps nothing in Redis`)
+  const failsOver = FAILOVERS.some((each) => each === ending)
+  const redis = strategy === WRITE_BEHIND ? createLossRedis({ replicated: failsOver }) : null
+  if (failsOver && redis === null) throw new Error(`${strategy} keeps nothing in Redis`)
   /** @type {Record<string, string>} */
   const settings = { WRITE_STRATEGY: strategy, WORKERS: String(workers) }
   const testbed = await createTestbed({ settings })
@@ -66,6 +70,10 @@ export async function measureLoss ({
         if (ending === 'SIGTERM') await testbed.stopWiki(0)
         else if (ending === 'SIGKILL') await testbed.killWiki()
         else {
+          if (ending === 'FAILOVER-LATE') {
+            await redis?.cutReplica()
+            await delay(CUT_OFF_MS)
+          }
           await redis?.killMaster()
           await untilAcknowledged(load.acknowledged.length + FIRST_ACKNOWLEDGED)
         }
