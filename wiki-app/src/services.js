@@ -90,7 +90,7 @@ export function createServices (config, log, parts) {
   const storeSettings = { ...storeSettingsOf(config), createLoader: tracing?.createLoader }
   const { pages, queue } = pagesOf({ models, renderer, outbox: purges, shortLinks, log, ...storeSettings }, database)
   const store = watched(pages, metrics?.counted, tracing?.changing)
-  const saving = createSaving({ config, log, store, shortLinks, renderer, models, database, metrics })
+  const saving = createSaving({ config, log, store, shortLinks, renderer, models, database, redis, metrics })
   metrics?.addParts({ redis, queue })
   const history = createHistory(models)
   const pictures = createPictures({ config, log, connection, createS3: parts.createS3, outbox: purges })

@@ -5,10 +5,15 @@ import { randomBytes } from 'node:crypto'
 /** Longer than a process is held up for; another one waits for so long when its holder dies. */
 const LEASE_MS = 10_000
 
-/** Also renews it. Arguments: the holder's token, the lease's milliseconds. */
+/**
+ * Also renews it. Arguments: the holder's token, the lease's milliseconds. A Redis without memory refuses SET, unless
+ * the script has written before.
+ */
 const TAKE = `
 local holder = redis.call('GET', KEYS[1])
-if holder and holder ~= ARGV[1] then return 0 end
+if holder == ARGV[1] then return redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
+if holder then return 0 end
+redis.call('DEL', KEYS[1])
 redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
 return 1
 `

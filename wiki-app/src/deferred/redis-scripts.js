@@ -72,7 +72,8 @@ return { records, tonumber(redis.call('GET', KEYS[2]) or '0'), found }
 
 /**
  * Removes entries with all that is noted of them, at once. Keys: stream, bytes, ids, links, targets, aside. Arguments:
- * how many entries are kept aside, 0: none is; ids of entries.
+ * how many entries are kept aside, 0: none is; ids of entries. It has to work in a Redis without memory, which refuses
+ * what needs some, unless the script has written before.
  */
 export const REMOVE = `
 local bytes = 0
@@ -94,6 +95,7 @@ end
 local records = redis.call('XLEN', KEYS[1])
 local left = tonumber(redis.call('GET', KEYS[2]) or '0') - bytes
 if records == 0 or left < 0 then left = 0 end
-redis.call('SET', KEYS[2], left)
+redis.call('DEL', KEYS[2])
+if left > 0 then redis.call('SET', KEYS[2], left) end
 return { records, left }
 `

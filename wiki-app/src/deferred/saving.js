@@ -7,6 +7,7 @@ import { createDeferredLinks } from './deferred-links.js'
 import { createDeferredSaves } from './deferred-saves.js'
 import { createFailures } from './failures.js'
 import { createKeep } from './keep.js'
+import { warnOfLeftBehind } from './left-behind.js'
 import { createSaveStatus } from './save-status.js'
 import { createStrategy } from './strategy.js'
 import { DEFERRED_STRATEGIES, WRITE_BEHIND } from './strategy-names.js'
@@ -17,6 +18,7 @@ import { DEFERRED_STRATEGIES, WRITE_BEHIND } from './strategy-names.js'
 /** @import {PageStore} from '../pages/store.js' */
 /** @import {TagOf} from '../pages/preconditions.js' */
 /** @import {Config} from '../settings.js' */
+/** @import {SharedRedis} from '../shared/connection.js' */
 /** @import {ShortLinks} from '../short-links/store.js' */
 /** @import {Failures} from './failures.js' */
 
@@ -25,13 +27,15 @@ const MIB = 1_048_576
 /**
  * @typedef {{config: Config, log: import('fastify').FastifyBaseLogger, database: Database}} Around
  * @typedef {{store: PageStore, renderer: {version: number}, models: Models, shortLinks: ShortLinks}} Stored
- * @typedef {Around & Stored & {metrics?: Metrics}} Parts
+ * @typedef {Around & Stored & {metrics?: Metrics, redis?: SharedRedis}} Parts  `redis`: of limits
  * @param {Parts} parts
  */
 export function createSaving (parts) {
   const failures = createFailures(parts.database.connection)
   const deferred = deferredOf({ ...parts, failures })
   if (deferred) parts.metrics?.addDeferred(deferred)
+  const { redis, config, log } = parts
+  if (redis && !deferred?.isShared) warnOfLeftBehind({ redis, database: databaseName(config.MONGODB_URI), log })
   return {
     failures,
     deferred,

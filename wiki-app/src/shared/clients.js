@@ -6,7 +6,7 @@ const CONNECT_MAX_MS = 2_000
 
 /**
  * What a caller may use of either client.
- * @typedef {'eval' | 'get' | 'del' | 'hGet' | 'info' | 'ping' | 'zRem'} Used
+ * @typedef {'eval' | 'get' | 'del' | 'hGet' | 'info' | 'ping' | 'xLen' | 'zRem'} Used
  * @typedef {Pick<import('@redis/client').RedisClientType, Used>} Commands
  * @typedef {{commands: Commands, open: () => Promise<unknown>, destroy: () => void}} Client
  */
