@@ -25,7 +25,7 @@ const FAILOVER_TIMEOUT_MS = 5_000
  *   removes
  * @property {boolean} [appendonly]  true: writes are on disk within a second, and a killed server has them again;
  *   default: nothing is ever written to disk
- * @property {number} [maxmemoryMib]  for data; beyond it the least recently used keys go
+ * @property {number} [maxmemoryMib]  for data; beyond it the least recently used keys go that have an end
  * @property {string} [password]  of `[A-Za-z0-9_-]`; default: none
  * @property {boolean} [unixSocket]  true: also on a socket in the directory
  * @property {{port: number}} [replicaOf]  the master, with the same password
@@ -73,7 +73,8 @@ export async function startRedis (options = {}) {
     'save ""',
     `appendonly ${appendonly ? 'yes' : 'no'}`,
     `maxmemory ${maxmemoryMib}mb`,
-    'maxmemory-policy allkeys-lru',
+    // Of the wiki's keys only saves that wait have no end, and these must not go.
+    'maxmemory-policy volatile-lru',
     // A replica copies its master at once, where the default waits 5 s for others, and through no file: a server that
     // starts again would have the data of that time.
     'repl-diskless-sync yes',

@@ -155,7 +155,7 @@ async function registerRoutes (app, { config, services, counter, processes, fast
     isAvailable: database.isAvailable,
     runNow: /** @type {typeof limits.runNow} */ (database.whileAvailable(limits.runNow))
   }
-  await app.register(shortLinkRoute, { links: services.shortLinks, policy, ...quick })
+  await app.register(shortLinkRoute, { links: services.links, policy, ...quick })
   await app.register(viewRoute, {
     store,
     history,
@@ -179,7 +179,7 @@ async function registerRoutes (app, { config, services, counter, processes, fast
     oldRevisions,
     search,
     policy,
-    shortLinks: services.shortLinks,
+    links: services.links,
     deferred,
     findStatus: services.findStatus,
     watching,

@@ -3,6 +3,7 @@ import { customCleanEnv, makeExactValidator } from 'envalid'
 import { readToken } from '@stevec/cdn/wiki'
 import { needsPurges } from './caching/cache-policy.js'
 import { ConfigError } from './config-error.js'
+import { WRITE_BEHIND } from './deferred/strategy-names.js'
 import { SETTINGS } from './settings.js'
 
 /** @import {Config, Setting} from './settings.js' */
@@ -61,6 +62,10 @@ function check (env) {
   }
   if (config.SHORT_LINK_READS === 'redis' && config.REDIS_URL === undefined) {
     throw new ConfigError('SHORT_LINK_READS=redis is not allowed without REDIS_URL, where the copies are kept')
+  }
+  if (config.WRITE_STRATEGY === WRITE_BEHIND && config.REDIS_URL === undefined) {
+    throw new ConfigError(`WRITE_STRATEGY=${WRITE_BEHIND} is not allowed without REDIS_URL, where saves wait until ` +
+      'they are stored: set it, or choose another WRITE_STRATEGY')
   }
   if (needsPurges(config.CACHE_POLICY) && config.PURGE_ZONE === undefined) {
     throw new ConfigError(`CACHE_POLICY=${config.CACHE_POLICY} is not allowed without PURGE_ZONE, PUBLIC_URL and ` +

@@ -1,4 +1,4 @@
-import { DEFERRED_STRATEGIES } from './deferred/strategy.js'
+import { DEFERRED_STRATEGIES } from './deferred/strategy-names.js'
 import { WRITE_STRATEGIES } from './pages/commit.js'
 import { choice, integer, listed } from './setting-readers.js'
 
@@ -24,7 +24,8 @@ export const SAVING_SETTINGS = {
   UNSAFE_RECORDS_MAX: integer(1, 100_000, {
     default: 2_000,
     allowed: 'a whole number of saves from 1 to 100000',
-    does: 'for the `unsafe-…` strategies: the most saves that wait to be stored, in each process'
+    does: 'for the `unsafe-…` strategies: the most saves that wait to be stored, in each process; of ' +
+      '`unsafe-write-behind` in Redis, for all processes together'
   }),
   UNSAFE_MIB_MAX: integer(1, 1_024, {
     default: 32,

@@ -101,7 +101,7 @@ export function createServices (config, log, parts) {
   const storeSettings = { ...storeSettingsOf(config), createLoader: tracing?.createLoader }
   const { pages, queue } = pagesOf({ models, renderer, outbox: purges, shortLinks, log, ...storeSettings }, database)
   const store = watched(pages, metrics?.counted, tracing?.changing)
-  const saving = createSaving({ config, log, store, renderer, models, database, metrics })
+  const saving = createSaving({ config, log, store, shortLinks, renderer, models, database, redis, metrics })
   const history = createHistory(models, createHistories(models))
   const people = peopleOf(users, { ...made, config, log, database, models, history })
   metrics?.addParts({ redis, queue, mail: people.digests })

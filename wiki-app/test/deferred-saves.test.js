@@ -4,7 +4,7 @@ import mongoose from 'mongoose'
 import { freePorts } from '@stevec/harness/ports'
 import { waitUntil } from '@stevec/harness/processes'
 import { measureLoss } from '../torture/loss.js'
-import { get, readMetrics, save, submit, useWiki } from './helper.js'
+import { get, hold, readMetrics, save, submit, useWiki } from './helper.js'
 
 /** @typedef {import('fastify').FastifyInstance} App */
 /** @typedef {import('node:test').TestContext} TestContext */
@@ -20,22 +20,6 @@ async function build (t, settings) {
   const client = await mongoose.mongo.MongoClient.connect(uri)
   t.after(() => client.close())
   return { app, db: client.db(), uri }
-}
-
-/**
- * While it is held, the database answers reads and finishes no write.
- * @param {TestContext} t @param {import('mongodb').Db} db
- */
-async function hold (t, db) {
-  const admin = db.client.db('admin')
-  let held = true
-  await admin.command({ fsync: 1, lock: true })
-  const release = async () => {
-    if (held) await admin.command({ fsyncUnlock: 1 })
-    held = false
-  }
-  t.after(release)
-  return release
 }
 
 /** @param {App} app @param {string} name @param {string} content @param {Record<string, string>} [headers] */

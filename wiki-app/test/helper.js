@@ -164,3 +164,19 @@ export const submit = (app, name, fields) => app.inject({
   headers: { ...BROWSER, 'content-type': 'application/x-www-form-urlencoded', 'sec-fetch-site': 'same-origin' },
   payload: new URLSearchParams(fields).toString()
 })
+
+/**
+ * While it is held, the database answers reads and finishes no write.
+ * @param {TestContext} t @param {import('mongodb').Db} db
+ */
+export async function hold (t, db) {
+  const admin = db.client.db('admin')
+  let held = true
+  await admin.command({ fsync: 1, lock: true })
+  const release = async () => {
+    if (held) await admin.command({ fsyncUnlock: 1 })
+    held = false
+  }
+  t.after(release)
+  return release
+}

@@ -8,6 +8,7 @@ import path from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import test from 'node:test'
 import { promisify } from 'node:util'
+import { freePorts } from '@stevec/harness/ports'
 import { waitUntil } from '@stevec/harness/processes'
 import { get, useWiki } from './helper.js'
 import { png } from './images.js'
@@ -368,5 +369,17 @@ test('where saves are answered before they are stored, the document says so', as
     const { url } = json()
     assert.ok(await waitUntil(async () => (await get(app, url)).json().status !== 'pending', 60_000))
     assert.ok(isSave((await get(app, url)).json()), JSON.stringify(isSave.errors))
+  }
+})
+
+test('where saves wait in Redis, the document says so of short addresses, too', async (t) => {
+  const [port] = await freePorts(1)
+  const app = await wiki.build(t, { WRITE_STRATEGY: 'unsafe-write-behind', REDIS_URL: `redis://127.0.0.1:${port}` })
+  const document = await documentOf(app)
+  assert.ok(isOpenapi(document), JSON.stringify(isOpenapi.errors, null, 1))
+  const making = [document.paths['/short-links'].post, document.paths['/short-links/{id}'].put]
+  for (const { responses } of making) {
+    assert.deepEqual(Object.keys(responses).filter((code) => Number(code) < 300), ['200', '202'])
+    assert.deepEqual(responses[202].content['application/json'].schema, { $ref: '#/components/schemas/ShortLink' })
   }
 })

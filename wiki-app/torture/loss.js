@@ -1,8 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { MongoClient } from 'mongodb'
 import { createRandom } from '@stevec/harness/random'
-import { waitUntil } from '@stevec/harness/processes'
+import { isAlive, waitUntil } from '@stevec/harness/processes'
+import { WRITE_BEHIND } from '../src/deferred/strategy-names.js'
 import { createClient } from './client.js'
+import { createLossRedis } from './loss-redis.js'
 import { createTestbed } from './testbed.js'
 
 /** As many pages as a small wiki has. */
@@ -17,8 +19,11 @@ const SETTLE_MS = 1_000
 /** While a part is away. */
 const PAUSE_MS = 20
 
-/** What ends a trial. */
-export const ENDINGS = /** @type {const} */ (['SIGTERM', 'SIGKILL'])
+/** The death of the Redis in which saves wait: its replica takes over, which was cut off in the last second, or not. */
+export const FAILOVERS = /** @type {const} */ (['FAILOVER', 'FAILOVER-LATE'])
+/** What ends a trial: a signal to the wiki, or a failover. */
+export const ENDINGS = /** @type {const} */ (['SIGTERM', 'SIGKILL', ...FAILOVERS])
+const CUT_OFF_MS = 1_000
 
 /**
  * @typedef {object} Trial
@@ -44,34 +49,68 @@ export const ENDINGS = /** @type {const} */ (['SIGTERM', 'SIGKILL'])
 export async function measureLoss ({
   strategy, ending, trials: count, seed, writers = 16, workers = 1, signal, onTrial = () => {}
 }) {
-  const testbed = await createTestbed({ settings: { WRITE_STRATEGY: strategy, WORKERS: String(workers) } })
+  const failsOver = FAILOVERS.some((each) => each === ending)
+  const redis = strategy === WRITE_BEHIND ? createLossRedis({ replicated: failsOver }) : null
+  if (failsOver && redis === null) throw new Error(`${strategy} keeps nothing in Redis`)
+  /** @type {Record<string, string>} */
+  const settings = { WRITE_STRATEGY: strategy, WORKERS: String(workers) }
+  const testbed = await createTestbed({ settings })
   const random = createRandom(seed)
   /** @type {Trial[]} */
   const trials = []
   try {
     await testbed.startDatabase()
     for (let number = 1; number <= count && !signal?.aborted; number++) {
+      if (redis !== null) settings.REDIS_URL = await redis.start()
       await testbed.startWiki(0, '/readyz')
       const load = createLoad({ url: testbed.url, writers, random })
       try {
-        if (!await waitUntil(() => load.acknowledged.length >= FIRST_ACKNOWLEDGED, WAIT_MAX_MS, 5)) {
-          throw new Error(`only ${load.acknowledged.length} saves were acknowledged:\n${testbed.log()}`)
-        }
+        await untilAcknowledged(FIRST_ACKNOWLEDGED)
         await delay(MOMENT_MIN_MS + (MOMENT_MAX_MS - MOMENT_MIN_MS) * random())
-        await (ending === 'SIGTERM' ? testbed.stopWiki(0) : testbed.killWiki())
+        if (ending === 'SIGTERM') await testbed.stopWiki(0)
+        else if (ending === 'SIGKILL') await testbed.killWiki()
+        else {
+          if (ending === 'FAILOVER-LATE') {
+            await redis?.cutReplica()
+            await delay(CUT_OFF_MS)
+          }
+          await redis?.killMaster()
+          await untilAcknowledged(load.acknowledged.length + FIRST_ACKNOWLEDGED)
+        }
       } finally {
         await load.stop()
       }
       await delay(SETTLE_MS)
+      if (redis !== null) await storeRest(testbed, redis)
       const trial = { ...await judge(testbed.uri, load.acknowledged), refused: load.refused() }
       trials.push(trial)
       onTrial(trial, number)
+
+      /** @param {number} count */
+      async function untilAcknowledged (count) {
+        if (await waitUntil(() => load.acknowledged.length >= count, WAIT_MAX_MS, 5)) return
+        throw new Error(`only ${load.acknowledged.length} saves were acknowledged:\n${testbed.log()}`)
+      }
     }
     signal?.throwIfAborted()
     return { trials }
   } finally {
     await testbed.remove()
+    await redis?.stop()
   }
+}
+
+/**
+ * What waits in Redis is not lost: a wiki that starts again stores it.
+ * @param {import('./testbed.js').Testbed} testbed @param {import('./loss-redis.js').LossRedis} redis
+ */
+async function storeRest (testbed, redis) {
+  const wiki = testbed.wiki()
+  if (wiki === undefined || !isAlive(wiki)) await testbed.startWiki(0, '/readyz')
+  if (!await waitUntil(async () => await redis.waiting() === 0, WAIT_MAX_MS)) {
+    throw new Error(`saves still wait in Redis:\n${testbed.log()}`)
+  }
+  await testbed.stopWiki(0)
 }
 
 /**

@@ -1,4 +1,5 @@
 import { sendAccepted } from '../deferred/deferred-saves.js'
+import { withoutDatabase } from '../deferred/without-database.js'
 import { changeIn, conditionOf, preconditionOf } from '../writing/change.js'
 import { writableName } from '../pages/name.js'
 import { PageMissing } from '../pages/page-errors.js'
@@ -137,7 +138,8 @@ export async function pageApi (app, { store, policy: { listControl }, deferred }
     }
   })
 
-  app.put('/pages/:name', { schema: saveSchema(deferred) }, async (request, reply) => {
+  const saving = { config: withoutDatabase(deferred), schema: saveSchema(deferred) }
+  app.put('/pages/:name', saving, async (request, reply) => {
     const name = writableName(askedName(request))
     const { content, tags } = /** @type {{content: string, tags?: string[]}} */ (request.body)
     const text = { content: markdownIn(content), tags: canonicalTags(tags) }

@@ -59,14 +59,14 @@ const OPENAPI = {
 
 /**
  * @typedef {Pick<Services, 'store' | 'history' | 'oldRevisions' | 'search' | 'importFiles' | 'importSlots' |
- *   'policy' | 'shortLinks' | 'deferred' | 'findStatus' | 'watching'>} Parts
+ *   'policy' | 'links' | 'deferred' | 'findStatus' | 'watching'>} Parts
  * @type {import('fastify').FastifyPluginAsync<Parts & {pictures: FileStore, pictureMaxBytes: number,
  *   subscriptions?: Subscriptions, counter: import('../counter.js').Counter, archived: () =>
  *   AsyncIterable<import('../archive/zip.js').ZipItem>}>}
  */
 export async function apiRoutes (app, {
   store, history, oldRevisions, search, pictures, pictureMaxBytes, archived, importFiles, importSlots, counter, policy,
-  shortLinks, deferred, findStatus, watching, subscriptions
+  links, deferred, findStatus, watching, subscriptions
 }) {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', { parseAs: 'string' }, jsonParser(app))
@@ -94,12 +94,12 @@ export async function apiRoutes (app, {
       done()
     })
     await api.register(fp(pageApi), { store, policy, deferred })
-    await api.register(fp(saveApi), { findStatus, documented: deferred !== undefined })
+    await api.register(fp(saveApi), { findStatus, deferred })
     await api.register(fp(searchApi), { search, policy })
     await api.register(fp(historyApi), { store, history, oldRevisions, policy })
     if (watching) await api.register(fp(watchingApi), { watching })
     if (subscriptions) await api.register(fp(digestApi), { subscriptions })
-    await api.register(fp(shortLinkApi), { links: shortLinks })
+    await api.register(fp(shortLinkApi), { links, deferred })
     await api.register(fp(fileApi), { files: pictures, maxBytes: pictureMaxBytes, policy })
     await api.register(fp(archiveApi), { archived, importFiles, importSlots })
     await api.register(fp(counterApi), { counter })

@@ -1,9 +1,11 @@
 import { canonicalName } from '../pages/name.js'
 import { SAVE_ID_PATTERN } from '../deferred/save.js'
 import { saveUrl } from '../deferred/deferred-saves.js'
+import { withoutDatabase } from '../deferred/without-database.js'
 import { answer, NAME, otherwise, queryOf, strict } from './schemas.js'
 
 /** @import {FastifyPluginAsync} from 'fastify' */
+/** @import {DeferredSaves} from '../deferred/deferred-saves.js' */
 /** @import {FindStatus} from '../deferred/save-status.js' */
 
 const [ID, PAGE] = ['Zm9yIHRoZSBleGFtcGxlcw', 'News/January']
@@ -53,11 +55,12 @@ const SCHEMA = {
 
 /**
  * Also where each save is stored before its answer: what was deferred before the wiki was started again can be read.
- * @type {FastifyPluginAsync<{findStatus: FindStatus, documented: boolean}>}
+ * @type {FastifyPluginAsync<{findStatus: FindStatus, deferred?: DeferredSaves}>}
  */
-export async function saveApi (app, { findStatus, documented }) {
-  const schema = documented ? SCHEMA : { ...PARAMETERS, hide: true }
-  app.get('/saves/:id', { schema }, async (request) => {
+export async function saveApi (app, { findStatus, deferred }) {
+  const schema = deferred ? SCHEMA : { ...PARAMETERS, hide: true }
+  const config = withoutDatabase(deferred, () => true)
+  app.get('/saves/:id', { config, schema }, async (request) => {
     const { id } = /** @type {{id: string}} */ (request.params)
     const { page } = /** @type {{page: string}} */ (request.query)
     return findStatus(id, canonicalName(page))

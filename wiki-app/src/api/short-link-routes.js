@@ -1,9 +1,12 @@
+import { withoutDatabase } from '../deferred/without-database.js'
 import { canonicalName } from '../pages/name.js'
 import { ID_PATTERN, shortLinkUrl } from '../short-links/ids.js'
 import { API_PREFIX } from '../views.js'
 import { answer, bodyOf, otherwise, refusals, SECURITY } from './schemas.js'
 
 /** @import {FastifyPluginAsync, FastifyReply, FastifyRequest} from 'fastify' */
+/** @import {Made} from '../deferred/deferred-links.js' */
+/** @import {DeferredSaves} from '../deferred/deferred-saves.js' */
 /** @import {Link, ShortLinks, Target} from '../short-links/store.js' */
 
 const tags = ['short-links']
@@ -71,12 +74,32 @@ const SCHEMAS = {
   }
 }
 
-/** @type {FastifyPluginAsync<{links: ShortLinks}>} */
-export async function shortLinkApi (app, { links }) {
-  app.post('/short-links', { schema: SCHEMAS.make }, async (request, reply) =>
+const ACCEPTED = 'It was taken and leads there, and is not stored yet: the wiki runs with an unsafe WRITE_STRATEGY. ' +
+  'If it cannot be stored, its address in the API says why.'
+
+/** @param {'make' | 'choose'} name @param {object | undefined} waiting @param {object} example */
+const schemaOf = (name, waiting, example) => waiting === undefined
+  ? SCHEMAS[name]
+  : {
+      ...SCHEMAS[name],
+      response: {
+        200: answer('It leads there already', 'ShortLink', example),
+        202: answer(ACCEPTED, 'ShortLink', example),
+        ...refusals(409)
+      }
+    }
+
+/**
+ * @typedef {Pick<ShortLinks, 'read'> & Record<'make' | 'choose', (...args: any[]) => Promise<Made>>} Links
+ * @type {FastifyPluginAsync<{links: Links, deferred?: DeferredSaves}>}
+ */
+export async function shortLinkApi (app, { links, deferred }) {
+  const config = withoutDatabase(deferred, () => true)
+  const waiting = deferred?.links
+  app.post('/short-links', { config, schema: schemaOf('make', waiting, EXAMPLE) }, async (request, reply) =>
     send(reply, await links.make(targetIn(request))))
 
-  app.put('/short-links/:id', { schema: SCHEMAS.choose }, async (request, reply) =>
+  app.put('/short-links/:id', { config, schema: schemaOf('choose', waiting, CHOSEN) }, async (request, reply) =>
     send(reply, await links.choose(idIn(request), targetIn(request))))
 
   app.get('/short-links/:id', { schema: SCHEMAS.read }, async (request) => shown(await links.read(idIn(request))))
@@ -95,8 +118,8 @@ function targetIn ({ body }) {
 const shown = ({ id, page, revision, created_at: createdAt }) =>
   ({ id, url: shortLinkUrl(id), page, revision, created_at: createdAt })
 
-/** @param {FastifyReply} reply @param {{link: Link, created: boolean}} made */
-function send (reply, { link, created }) {
-  if (created) reply.code(201).header('location', `${API_PREFIX}/short-links/${link.id}`)
+/** @param {FastifyReply} reply @param {Made} made */
+function send (reply, { link, created, deferred = false }) {
+  if (created) reply.code(deferred ? 202 : 201).header('location', `${API_PREFIX}/short-links/${link.id}`)
   return shown(link)
 }

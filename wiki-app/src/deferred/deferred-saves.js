@@ -17,11 +17,12 @@ const CLOSE_WITHIN_MS = 9_000
  * @param {object} parts
  * @param {string} parts.name  of the strategy
  * @param {Strategy} parts.strategy
+ * @param {boolean} parts.isShared  all processes of the wiki have one buffer, and it outlives them and the database
  * @param {Keep} parts.keep
  * @param {Pick<PageStore, 'prepare'>} parts.store
  * @param {number} parts.rendererVersion
  */
-export function createDeferredSaves ({ name: strategyName, strategy, keep, store, rendererVersion }) {
+export function createDeferredSaves ({ name: strategyName, strategy, isShared, keep, store, rendererVersion }) {
   let closesAtMs = Infinity
 
   function hurry () {
@@ -31,9 +32,11 @@ export function createDeferredSaves ({ name: strategyName, strategy, keep, store
 
   return {
     strategy: strategyName,
+    isShared,
     waiting: strategy.waiting,
     batches: strategy.batches,
     counts: keep.counts,
+    links: strategy.links,
     isWaiting: strategy.isWaiting,
 
     /**

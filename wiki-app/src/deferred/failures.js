@@ -41,9 +41,15 @@ export function createFailures (connection) {
       }
     },
 
-    /** @param {string} id @param {string} page @returns {Promise<Problem | null>} null: none is known */
+    /** @param {string} id @param {string} [page] @returns {Promise<Problem | null>} null: none is known */
     async find (id, page) {
-      return (await collection().findOne({ _id: id, page }))?.problem ?? null
+      return (await collection().findOne({ _id: id, ...page !== undefined && { page } }))?.problem ?? null
+    },
+
+    /** @param {string[]} ids @returns {Promise<Set<string>>} those that have failed */
+    async among (ids) {
+      const found = await collection().find({ _id: { $in: ids } }, { projection: { _id: 1 } }).toArray()
+      return new Set(found.map(({ _id }) => _id))
     }
   }
 }

@@ -35,9 +35,12 @@ export function createKeep ({ store, failures, rendererVersion, tagOfs, isUnavai
   /** @param {any} error */
   const isTemporary = (error) => error?.statusCode === 503 || isUnavailable(error)
 
-  /** Until the database answers, or the wiki gives up. @template T @param {(attempt: number) => Promise<T>} work */
-  async function persist (work) {
-    for (let attempt = 0; !givingUp.signal.aborted; attempt++) {
+  /**
+   * Until the database answers, or the signal says that the wiki gives up.
+   * @template T @param {AbortSignal} signal @param {(attempt: number) => Promise<T>} work
+   */
+  async function persist (signal, work) {
+    for (let attempt = 0; !signal.aborted; attempt++) {
       try {
         return { result: await work(attempt) }
       } catch (error) {
@@ -45,8 +48,8 @@ export function createKeep ({ store, failures, rendererVersion, tagOfs, isUnavai
       }
       do {
         const pauseMs = Math.min(PAUSE_MAX_MS, PAUSE_MIN_MS * 2 ** Math.min(attempt, 10))
-        await sleep(pauseMs, undefined, { signal: givingUp.signal }).catch(() => {})
-      } while (!isAvailable() && !givingUp.signal.aborted)
+        await sleep(pauseMs, undefined, { signal }).catch(() => {})
+      } while (!isAvailable() && !signal.aborted)
     }
     return null
   }
@@ -60,7 +63,7 @@ export function createKeep ({ store, failures, rendererVersion, tagOfs, isUnavai
     return { ...prepared, name, attribution, precondition, saveId: id, mayBeStored }
   }
 
-  /** @param {DeferredSave} save @param {any} error @returns {Problem} */
+  /** @param {Pick<DeferredSave, 'id' | 'name'>} named @param {any} error @returns {Problem} */
   function problemFor ({ id, name }, error) {
     const { statusCode: status = 500, message, currentRevision } = error
     const current = currentRevision !== undefined && { current_revision: currentRevision }
@@ -69,31 +72,42 @@ export function createKeep ({ store, failures, rendererVersion, tagOfs, isUnavai
     return problemOf(500, 'Something went wrong in the wiki. It has been logged.')
   }
 
+  /**
+   * @param {Pick<DeferredSave, 'id' | 'name'>} named  where its failure is recorded
+   * @param {(attempt: number) => Promise<unknown>} work @param {AbortSignal} signal  gives up
+   * @returns {Promise<Outcome>} never rejects
+   */
+  async function settle (named, work, signal) {
+    try {
+      const stored = await persist(signal, work)
+      if (stored === null) return 'given up'
+      counts.saved++
+      return 'saved'
+    } catch (error) {
+      const problem = problemFor(named, error)
+      const recorded = await persist(signal, () => failures.add(named, problem)).catch((error) => {
+        log.error({ err: error, save: named.id }, 'the failure of a save cannot be recorded')
+      })
+      if (recorded === null) return 'given up'
+      counts.failed++
+      return 'failed'
+    }
+  }
+
   return {
     counts: () => ({ ...counts }),
+
+    settle,
 
     /**
      * @param {DeferredSave} save
      * @param {Commit} commit
-     * @param {{mayBeStored?: boolean}} [options]  whether another process may have stored it
+     * @param {{mayBeStored?: boolean, signal?: AbortSignal}} [options]  `mayBeStored`: another process may have stored
+     *   it; `signal`: gives up, by default `giveUp` does
      * @returns {Promise<Outcome>} never rejects
      */
-    async keep (save, commit, { mayBeStored = false } = {}) {
-      try {
-        const stored = await persist(async (attempt) => commit(await editOf(save, mayBeStored || attempt > 0)))
-        if (stored === null) return 'given up'
-        counts.saved++
-        return 'saved'
-      } catch (error) {
-        const problem = problemFor(save, error)
-        const recorded = await persist(() => failures.add(save, problem)).catch((error) => {
-          log.error({ err: error, save: save.id }, 'the failure of a save cannot be recorded')
-        })
-        if (recorded === null) return 'given up'
-        counts.failed++
-        return 'failed'
-      }
-    },
+    keep: (save, commit, { mayBeStored = false, signal = givingUp.signal } = {}) =>
+      settle(save, async (attempt) => commit(await editOf(save, mayBeStored || attempt > 0)), signal),
 
     giveUp: () => givingUp.abort()
   }

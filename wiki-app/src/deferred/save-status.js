@@ -3,6 +3,7 @@ import { HISTORY_FIELDS, historyOf } from '../pages/histories.js'
 import { saveUrl } from './deferred-saves.js'
 import { SaveUnknown } from './errors.js'
 
+/** @import {Database} from '../database/database.js' */
 /** @import {Models} from '../pages/model.js' */
 /** @import {Accepted, DeferredSaves, Failed, Saved} from './deferred-saves.js' */
 /** @import {Failures} from './failures.js' */
@@ -13,9 +14,10 @@ const DURABLE = { readConcern: { level: /** @type {const} */ ('majority') } }
 
 /**
  * From any process of any wiki with the same database, and after restarts, for what is stored or has failed.
- * @param {{models: Models, failures: Failures, deferred?: Pick<DeferredSaves, 'isWaiting'>}} parts
+ * @typedef {{models: Models, failures: Failures, database: Pick<Database, 'whileAvailable'>}} Stored
+ * @param {Stored & {deferred?: Pick<DeferredSaves, 'isWaiting'>}} parts
  */
-export function createSaveStatus ({ models: { Pages, Revisions }, failures, deferred }) {
+export function createSaveStatus ({ models: { Pages, Revisions }, failures, database, deferred }) {
   /** @param {string} id @param {string} page @returns {Promise<number | null>} */
   async function revisionOf (id, page) {
     for (let [name, renames] = [page, 0]; renames <= RENAMES_MAX; renames++) {
@@ -32,6 +34,16 @@ export function createSaveStatus ({ models: { Pages, Revisions }, failures, defe
     return null
   }
 
+  const storedStatus = database.whileAvailable(
+    /** @param {import('./deferred-saves.js').Named} named @returns {Promise<Saved | Failed | null>} */
+    async (named) => {
+      const revision = await revisionOf(named.id, named.name)
+      if (revision !== null) return { ...named, status: 'saved', revision, problem: null }
+      const problem = await failures.find(named.id, named.name)
+      return problem && { ...named, status: 'failed', revision: null, problem }
+    }
+  )
+
   /**
    * @param {string} id @param {string} name  of the page that was saved
    * @returns {Promise<Accepted | Saved | Failed>}
@@ -39,13 +51,17 @@ export function createSaveStatus ({ models: { Pages, Revisions }, failures, defe
    */
   return async function findStatus (id, name) {
     const named = { id, url: saveUrl(id, name), name }
-    // First: what does not wait any more has been stored, or has failed.
-    if (await deferred?.isWaiting(id, name)) return { ...named, status: 'pending', revision: null, problem: null }
-    const revision = await revisionOf(id, name)
-    if (revision !== null) return { ...named, status: 'saved', revision, problem: null }
-    const problem = await failures.find(id, name)
-    if (problem !== null) return { ...named, status: 'failed', revision: null, problem }
-    throw new SaveUnknown(name)
+    /** @type {unknown} */
+    let unknown = new SaveUnknown(name)
+    try {
+      // First: what does not wait any more has been stored, or has failed.
+      if (await deferred?.isWaiting(id, name)) return { ...named, status: 'pending', revision: null, problem: null }
+    } catch (error) {
+      unknown = error
+    }
+    const stored = await storedStatus(named)
+    if (stored === null) throw unknown
+    return stored
   }
 }
 

@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto'
 /** @import {Condition} from '../writing/change.js' */
 
 /**
- * A save that is answered before it is stored. Plain data.
+ * A save that is answered before it is stored. Plain data: its JSON may wait in Redis for another process.
  * @typedef {object} DeferredSave
  * @property {string} id  random, so that nobody else finds its status
  * @property {string} name  of the page

@@ -1,11 +1,13 @@
 import { Counter, Gauge } from 'prom-client'
 
-/** @typedef {Pick<import('../deferred/deferred-saves.js').DeferredSaves, 'waiting' | 'counts' | 'batches'>} Deferred */
+/** @typedef {import('../deferred/deferred-saves.js').DeferredSaves} DeferredSaves */
+/** @typedef {Pick<DeferredSaves, 'waiting' | 'counts' | 'batches' | 'isShared'>} Deferred */
 
 /** @param {Deferred} deferred */
-export const deferredMetrics = ({ waiting, counts, batches }) => [
+export const deferredMetrics = ({ waiting, counts, batches, isShared }) => [
   new Gauge({
     registers: [],
+    aggregator: isShared ? 'max' : 'sum',
     name: 'wiki_deferred_saves',
     help: 'Saves that were answered and are not stored yet',
     collect () {
@@ -14,6 +16,7 @@ export const deferredMetrics = ({ waiting, counts, batches }) => [
   }),
   new Gauge({
     registers: [],
+    aggregator: isShared ? 'max' : 'sum',
     name: 'wiki_deferred_bytes',
     help: 'What these saves need in memory',
     collect () {

@@ -6,7 +6,8 @@ const CONNECT_MAX_MS = 2_000
 
 /**
  * What a caller may use of either client.
- * @typedef {Pick<import('@redis/client').RedisClientType, 'eval' | 'get' | 'del' | 'ping' | 'zRem'>} Commands
+ * @typedef {'eval' | 'get' | 'del' | 'hGet' | 'info' | 'ping' | 'xLen' | 'zRem'} Used
+ * @typedef {Pick<import('@redis/client').RedisClientType, Used>} Commands
  * @typedef {{commands: Commands, open: () => Promise<unknown>, destroy: () => void}} Client
  */
 

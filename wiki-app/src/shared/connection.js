@@ -15,7 +15,13 @@ const PAUSE_MIN_MS = 100
 const PAUSE_MAX_MS = 5_000
 
 /** Redis is away, or did not answer in time. */
-export class RedisAway extends Error {}
+export class RedisAway extends Error {
+  /** @param {string} message @param {{sent?: boolean}} [how]  sent: Redis may have done it all the same */
+  constructor (message, { sent = false } = {}) {
+    super(message)
+    this.sent = sent
+  }
+}
 
 /**
  * @typedef {object} SharedRedis
@@ -144,7 +150,7 @@ export function createSharedRedis ({
       return result
     } catch (error) {
       lose(mine, /** @type {Error} */ (error))
-      throw new RedisAway(/** @type {Error} */ (error).message)
+      throw new RedisAway(/** @type {Error} */ (error).message, { sent: true })
     } finally {
       running--
     }

@@ -46,7 +46,7 @@ const DURABLE = { readConcern: { level: /** @type {const} */ ('majority') } }
 export function createShortLinks ({ models, model, readsAtOnce, createLoader, levelOf = (database) => database }) {
   const { Links, key } = model
   const level = levelOf({ find: createRead(model, readsAtOnce, createLoader), forget: async () => {} })
-  const { known, make, choose } = createMaking(models, model)
+  const { known, make, choose, keep } = createMaking(models, model)
 
   /**
    * A version without short links leaves them at the old name when it renames. Such a random link stays, as if it was
@@ -63,6 +63,7 @@ export function createShortLinks ({ models, model, readsAtOnce, createLoader, le
     known,
     make,
     choose,
+    keep,
 
     /** For a redirect. @param {string} id @returns {Promise<Target | null>} */
     find: async (id) => isId(id) ? level.find(id) : null,
@@ -125,23 +126,13 @@ function createRead ({ Links, key }, readsAtOnce, createLoader = createBatchLoad
   })
 }
 
-/** @param {Stored['models']} models @param {ShortLinkModel} model */
-function createMaking ({ Pages, Revisions, Targets }, { Links, key, keysOf }) {
-  /** @param {Target} target @param {object} options @returns {Promise<ShortLink | null>} */
-  const findRandom = ({ page, revision }, options) =>
-    driverOf(Links).findOne({ page, revision, chosen: null }, options)
-
-  /** @template T @param {(session: ClientSession) => Promise<T>} work */
-  function durably (work) {
-    const wait = createWait(Links.db)
-    return answerInTime(wait, () => inTransaction(Links.db, work, wait))
-  }
-
+/** @param {Stored['models']} models */
+function createExisting ({ Pages, Revisions, Targets }) {
   /**
    * @param {Target} asked @param {ClientSession} session
    * @returns {Promise<Target>} with the page's name now @throws {Error} 404
    */
-  async function existing ({ page: asked, revision }, session) {
+  return async function existing ({ page: asked, revision }, session) {
     let page = asked
     for (let renames = 0; ; renames++) {
       const fields = { deleted_at: 1, ...HISTORY_FIELDS }
@@ -160,12 +151,51 @@ function createMaking ({ Pages, Revisions, Targets }, { Links, key, keysOf }) {
     await driverOf(Targets).updateOne({ _id: page }, mark, { session, upsert: true })
     return { page, revision }
   }
+}
 
-  /** @param {string} id @param {Target} target @param {string | null} chosen @param {ClientSession} session */
-  async function insert (id, target, chosen, session) {
-    const stored = { ...keysOf(id), ...target, chosen, created_at: new Date() }
+/** @param {Stored['models']} models @param {ShortLinkModel} model */
+function createMaking (models, { Links, key, keysOf }) {
+  const existing = createExisting(models)
+
+  /** @param {Target} target @param {object} options @returns {Promise<ShortLink | null>} */
+  const findRandom = ({ page, revision }, options) =>
+    driverOf(Links).findOne({ page, revision, chosen: null }, options)
+
+  /** @template T @param {(session: ClientSession) => Promise<T>} work */
+  function durably (work) {
+    const wait = createWait(Links.db)
+    return answerInTime(wait, () => inTransaction(Links.db, work, wait))
+  }
+
+  /**
+   * @param {string} id @param {Target} target @param {string | null} chosen @param {ClientSession} session
+   * @param {Date} [createdAt]
+   */
+  async function insert (id, target, chosen, session, createdAt = new Date()) {
+    const stored = { ...keysOf(id), ...target, chosen, created_at: createdAt }
     await driverOf(Links).insertOne(/** @type {any} */ (stored), { session })
     return { link: linkOf(stored), created: true }
+  }
+
+  /**
+   * @param {string} id @param {Target} target @param {ClientSession} session
+   * @returns {Promise<ShortLink | null>} null: there is none with this id @throws {Error} 409
+   */
+  async function sameIn (id, target, session) {
+    const found = await driverOf(Links).findOne(/** @type {object} */ ({ [key]: id }), { session })
+    if (found === null || (found.page === target.page && found.revision === target.revision)) return found
+    throw new ShortLinkTaken(id)
+  }
+
+  /** @param {string} id @param {Target} asked @param {ClientSession} session @param {Date} [createdAt] */
+  async function chosenIn (id, asked, session, createdAt) {
+    const target = await existing(asked, session)
+    const found = await sameIn(id, target, session)
+    if (found !== null) return { link: linkOf(found), created: false }
+    const chosen = { page: target.page, chosen: mongoose.trusted({ $ne: null }) }
+    const count = await Links.countDocuments(chosen, { session, limit: CHOSEN_MAX }).exec()
+    if (count >= CHOSEN_MAX) throw new TooManyShortLinks(CHOSEN_MAX)
+    return insert(id, target, id, session, createdAt)
   }
 
   /** @param {Target} target @returns {Promise<Link | null>} what `make` gave */
@@ -196,17 +226,22 @@ function createMaking ({ Pages, Revisions, Targets }, { Links, key, keysOf }) {
      * @param {string} id @param {Target} asked @returns {Promise<{link: Link, created: boolean}>}
      * @throws {Error} 404; 409 when the id leads elsewhere, or the page has too many
      */
-    choose: (id, asked) => durably(async (session) => {
+    choose: (id, asked) => durably((session) => chosenIn(id, asked, session)),
+
+    /**
+     * Stores one that was answered before. A random one stays as if it was chosen when its target has got another one
+     * since. Repeated it changes nothing.
+     * @param {Link & {chosen: boolean}} link @returns {Promise<{link: Link, created: boolean}>}
+     * @throws {Error} 404; 409 as `choose`
+     */
+    keep: ({ id, page, revision, chosen, created_at: createdAt }) => durably(async (session) => {
+      const asked = { page, revision }
+      if (chosen) return chosenIn(id, asked, session, createdAt)
       const target = await existing(asked, session)
-      const found = await driverOf(Links).findOne(/** @type {object} */ ({ [key]: id }), { session })
-      if (found !== null) {
-        if (found.page !== target.page || found.revision !== target.revision) throw new ShortLinkTaken(id)
-        return { link: linkOf(found), created: false }
-      }
-      const chosen = { page: target.page, chosen: mongoose.trusted({ $ne: null }) }
-      const count = await Links.countDocuments(chosen, { session, limit: CHOSEN_MAX }).exec()
-      if (count >= CHOSEN_MAX) throw new TooManyShortLinks(CHOSEN_MAX)
-      return insert(id, target, id, session)
+      const found = await sameIn(id, target, session)
+      if (found !== null) return { link: linkOf(found), created: false }
+      const other = await findRandom(target, { session })
+      return insert(id, target, other === null ? null : id, session, createdAt)
     })
   }
 }

@@ -7,6 +7,7 @@ import { hasMarkers } from './markers.js'
 import { historyUrl, viewUrl, writableName } from '../pages/name.js'
 import { canonicalTags, TAGS_SCHEMA } from '../pages/tags.js'
 import { sendAccepted } from '../deferred/deferred-saves.js'
+import { withoutDatabase } from '../deferred/without-database.js'
 import { markdownIn } from './text.js'
 import { refuseNewHiddenName } from '../pages/visible.js'
 
@@ -50,7 +51,8 @@ export function addSave (app, context) {
     return { name, revision: saved.revision, content_bytes: saved.contentBytes, created: saved.created }
   }
   // Forms post to /edit/, whose responses are for one person.
-  for (const url of ['/wiki/*', '/edit/text/*']) app.post(url, { schema: { body: CONTENT_SCHEMA } }, saveText)
+  const options = { config: withoutDatabase(deferred), schema: { body: CONTENT_SCHEMA } }
+  for (const url of ['/wiki/*', '/edit/text/*']) app.post(url, options, saveText)
 }
 
 /**

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { DEFERRED_STRATEGIES } from '../../src/deferred/strategy.js'
+import { DEFERRED_STRATEGIES } from '../../src/deferred/strategy-names.js'
 import { measureLoss } from '../../torture/loss.js'
 
 for (const strategy of DEFERRED_STRATEGIES) {
@@ -18,4 +18,14 @@ test('what is killed loses what was acknowledged and not stored, and safe strate
   assert.ok(bulk.trials.some(({ lost }) => lost > 0), 'the measurement sees a loss')
   const safe = await measureLoss({ strategy: 'group-commit', ending, trials: 3, seed: 23 })
   assert.ok(safe.trials.every(({ lost, doubled }) => lost === 0 && doubled === 0))
+})
+
+test('unsafe-write-behind loses nothing with the wiki, and stores nothing twice when Redis fails over', async (t) => {
+  const strategy = 'unsafe-write-behind'
+  const killed = await measureLoss({ strategy, ending: 'SIGKILL', trials: 3, seed: 23, workers: 2 })
+  for (const { lost, doubled } of killed.trials) assert.deepEqual({ lost, doubled }, { lost: 0, doubled: 0 })
+  const { trials } = await measureLoss({ strategy, ending: 'FAILOVER', trials: 2, seed: 23 })
+  t.diagnostic(`lost in a failover, of what was acknowledged: ${trials.map(({ lost, acknowledged }) =>
+    `${lost} of ${acknowledged}`).join(', ')}`)
+  assert.ok(trials.every(({ doubled }) => doubled === 0))
 })
