@@ -24,8 +24,7 @@ import { createQueue } from './queue/queue.js'
 import { createSearch } from './search/search.js'
 import { createPageStore } from './pages/store.js'
 import { WRITE_STRATEGIES } from './pages/commit.js'
-import { parseRedisUrl } from './shared/address.js'
-import { createSharedRedis } from './shared/connection.js'
+import { redisOf, replicaOf } from './shared/connections.js'
 import { createPresence } from './shared/presence.js'
 import { redisLevel } from './short-links/levels.js'
 import { defineShortLinks } from './short-links/model.js'
@@ -258,12 +257,6 @@ const originCacheOf = ({ ORIGIN_CACHE_MIB: mib }, log, { Pages }, connection) =>
   ? undefined
   : createOriginCache({ connection, collection: Pages.collection.name, maxBytes: mib * MIB, log })
 
-/** @param {Config} config @param {Log} log @returns {SharedRedis | undefined} */
-function redisOf ({ REDIS_URL: url }, log) {
-  const address = url === undefined ? null : parseRedisUrl(url)
-  return address === null ? undefined : createSharedRedis({ address, log })
-}
-
 /**
  * @typedef {Record<'redis' | 'replica', SharedRedis | undefined>} RedisParts
  * @param {Config} config
@@ -276,23 +269,6 @@ function shortLinksOf (config, { models, connection, redis, replica, tracing }) 
     models, model, readsAtOnce: config.PAGE_READS_AT_ONCE, createLoader: tracing?.createLoader, levelOf
   })
   return { shortLinks, refuseOtherForms: model.refuseOtherForms }
-}
-
-/** @type {import('./shared/connection.js').Says} */
-const OF_REPLICA = {
-  first: 'short addresses are read from a replica of Redis',
-  back: 'a replica of Redis answers again',
-  away: 'no replica of Redis answers: short addresses are read from its master'
-}
-
-/**
- * Only sentinels know replicas.
- * @param {Config} config @param {Log} log @returns {SharedRedis | undefined}
- */
-function replicaOf ({ REDIS_URL: url, SHORT_LINK_READS: reads }, log) {
-  const address = url === undefined || reads !== 'redis' ? null : parseRedisUrl(url)
-  if (address === null || address.name === null) return undefined
-  return createSharedRedis({ address, log, replicas: true, says: OF_REPLICA })
 }
 
 /**
