@@ -63,4 +63,17 @@ def read_fan_out(value: Any) -> FanOutFacts | None:
         raise ValueError("fan_out has a negative time")
     if (counts["shown"] > 0) != (numbers["delay_max_ms"] is not None):
         raise ValueError(f"fan_out has {counts['shown']} shown, and delay_max_ms {numbers['delay_max_ms']}")
-    return FanOutFacts(**counts, **numbers)
+    return FanOutFacts(
+        counts["acknowledged"],
+        counts["shown"],
+        counts["never_shown"],
+        numbers["delay_mean_ms"],
+        numbers["delay_p50_ms"],
+        numbers["delay_p95_ms"],
+        numbers["delay_max_ms"],
+        counts["items_written"],
+        counts["looks"],
+        counts["looks_failed"],
+        numbers["edit_cpu_ms"],
+        numbers["look_cpu_ms"],
+    )

@@ -170,7 +170,6 @@ def read_record(value: dict[str, Any], number: int, doors: Container[str], plans
     counter = get(value, "counter", dict)
     started_at, finished_at = get_time(value, "started_at"), get_time(value, "finished_at")
     monotonic_s = get_optional_number(value, "monotonic_s")
-    overlap = value.get("overlap")
     return TrialRecord(
         repetition=get_count(value, "repetition", REPETITIONS_MAX),
         plan=plan,
@@ -199,7 +198,7 @@ def read_record(value: dict[str, Any], number: int, doors: Container[str], plans
         generator_cpu_share=get_optional_number(k6, "generator_cpu_share"),
         generator_limited=k6.get("generator_limited") is True,
         background=_read_background(value.get("background")),
-        overlap_proved=overlap.get("proved") is True if isinstance(overlap, dict) else None,
+        overlap_proved=_read_overlap(value.get("overlap")),
         proof_statuses=_read_proof(value.get("cold_proof")),
         refreshes=get_optional_count(value, "refreshes") or 0,
         purges=_read_purges(value.get("purges")),
@@ -212,6 +211,10 @@ def read_record(value: dict[str, Any], number: int, doors: Container[str], plans
         records=read_record_counts(value.get("records")),
         fan_out=read_fan_out(value.get("fan_out")),
     )
+
+
+def _read_overlap(value: Any) -> bool | None:
+    return value.get("proved") is True if isinstance(value, dict) else None
 
 
 def _read_bound(value: dict[str, Any]) -> float:

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullFormatter
 
 from stevec_report import plot_style
 from stevec_report.figures import limited
@@ -50,6 +51,8 @@ def draw(panels: Sequence[Panel]) -> Figure:
         axes.set_xscale("log")
         axes.set_yscale("log")
         axes.set_title(panel.label)
+        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axes.yaxis.set_minor_formatter(NullFormatter())
         plot_style.frame(axes)
         plot_style.label_numbers(axes.yaxis)
     numbers = sorted({one.watchers for panel in panels for line in panel.lines.values() for one in line})

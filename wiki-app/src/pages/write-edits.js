@@ -78,7 +78,9 @@ export function createWriteEdits (context) {
     // One after the other: a session runs one command at a time.
     for (const each of accepted) commits.push(await commitOf(each, session))
     await outbox.add(commits, session)
-    await fanOut(revisions.map(({ page, author }, at) => ({ page, author, revision: insertedIds[at] })), later, session)
+    const changed = accepted.map(({ edit: { name, attribution: { author = '' } } }, at) =>
+      ({ page: name, author, revision: insertedIds[at] }))
+    await fanOut(changed, later, session)
   }
 }
 

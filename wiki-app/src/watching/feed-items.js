@@ -27,11 +27,12 @@ schema.index({ at: 1 }, { expireAfterSeconds: AGE_MAX_S })
 const defineFeedItems = (connection) => /** @type {import('mongoose').Model<FeedItem>} */ (
   /** @type {unknown} */ (connection.model('FeedItem', schema)))
 
-/** @param {string} watcher @param {string} [before]  id of a revision */
-const listOf = (watcher, before) => {
+/** @param {string} watcher @param {{before?: string, from?: string}} [range]  ids of revisions */
+const listOf = (watcher, { before, from } = {}) => {
   const { MaxKey, MinKey, ObjectId } = mongoose.mongo
+  const begin = from === undefined ? new MinKey() : new ObjectId(from)
   const end = before === undefined ? new MaxKey() : new ObjectId(before)
-  return { _id: /** @type {any} */ ({ $gt: { watcher, revision: new MinKey() }, $lt: { watcher, revision: end } }) }
+  return { _id: /** @type {any} */ ({ $gte: { watcher, revision: begin }, $lt: { watcher, revision: end } }) }
 }
 
 /**
@@ -49,8 +50,8 @@ export function createFeedItems ({ connection, models: { Revisions } }) {
     const watcher = watchers[Math.floor(Math.random() * watchers.length)]
     const [first] = await items.find(listOf(watcher), { sort: { _id: -1 }, skip: ITEMS_MAX, limit: 1 }).toArray()
     if (first === undefined) return
-    const { _id: { $gt } } = listOf(watcher)
-    await items.deleteMany({ _id: /** @type {any} */ ({ $gt, $lte: first._id }) })
+    const { _id: { $gte } } = listOf(watcher)
+    await items.deleteMany({ _id: /** @type {any} */ ({ $gte, $lte: first._id }) })
   }
 
   return {
@@ -69,12 +70,14 @@ export function createFeedItems ({ connection, models: { Revisions } }) {
     },
 
     /**
-     * @param {{_id: string}} watcher @param {{before?: string, limit: number}} options  `before`: id of the last change
-     *   seen
+     * @param {{_id: string}} watcher @param {{before?: string, from?: string, limit: number}} options  `before`: id of
+     *   the last change seen; `from`: the first that counts
      * @returns {Promise<{items: RevisionItem[], more: boolean}>} the newest first, each once
      */
-    async changesOf ({ _id: watcher }, { before, limit }) {
-      const found = await items.find(listOf(watcher, before), { sort: { _id: -1 }, limit: limit + 1 }).toArray()
+    async changesOf ({ _id: watcher }, { before, from, limit }) {
+      const found = await items
+        .find(listOf(watcher, { before, from }), { sort: { _id: -1 }, limit: limit + 1 })
+        .toArray()
       const ids = found.slice(0, limit).map(({ _id: { revision } }) => revision)
       const revisions = await Revisions
         .find({ _id: mongoose.trusted({ $in: ids }) }, ITEM_FIELDS).sort({ _id: -1 }).lean().exec()
