@@ -22,7 +22,7 @@ export function sampleOf (watchers, most) {
 }
 
 /**
- * Writes a users' file. Only those who sign in are in it; the wiki does not ask it who watches.
+ * Writes a users' file. Only people that sign in are in it: a watcher need not be one of them.
  * @param {string} directory
  * @param {string[]} readers
  * @returns {{file: string, tokenOf: (name: string) => string}}
