@@ -36,6 +36,8 @@ NAMES = {  # of measures: label and unit; shares are shown in per cent
     "answered_per_s": ("requests answered", "1/s"),
     "requests_per_cpu_s": ("requests answered in a CPU second", ""),
     "requests_per_wiki_cpu_s": ("requests answered in a CPU second of the wiki", ""),
+    "edit_cpu_ms": ("processor time of an edit", "ms"),
+    "feed_delay_max_ms": ("longest until a list shows a change", "ms"),
     "staleness_max_s": ("most outdated read", "s"),
     "failures": ("failed requests", ""),
     "failed_ratio": ("failed requests", "%"),

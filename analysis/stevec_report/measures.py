@@ -60,7 +60,10 @@ MEASURES = {
     # From the kernel's count of processor time, which waiting for a core does not lengthen.
     "requests_per_cpu_s": _count(_requests_per_cpu_s),
     "requests_per_wiki_cpu_s": _count(_requests_per_wiki_cpu_s),
+    # So is this one, with what the queue does after the answers.
+    "edit_cpu_ms": _count(lambda o: o.record.fan_out.edit_cpu_ms if o.record.fan_out else None),
     # From clocks.
+    "feed_delay_max_ms": _time(lambda o: o.record.fan_out.longest_ms if o.record.fan_out else None),
     "mean_ms": _time(lambda o: o.stats.mean_ms or None),
     "wait_ms": _time(lambda o: o.stats.wait_ms),
     "p50_ms": _time(lambda o: o.stats.p50_ms),

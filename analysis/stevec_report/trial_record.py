@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from stevec_report.compact_form import Compact, read_compact
+from stevec_report.fan_out_facts import FanOutFacts, read_fan_out
 from stevec_report.json_fields import (
     get,
     get_count,
@@ -81,7 +82,7 @@ class TrialRecord:
     `compact` is None unless the trial is in its compact form.
     `refreshes` are the requests that the edge sent on its own; `purges` is None under a policy without purges.
     `wiki_totals` is None if not recorded, and where no wiki has totals.
-    `records` is None but in trials of records.
+    `records` is None but in trials of records, `fan_out` but in trials of watched pages.
     `clock_skew_bound_ms`: two samples of different machines can be the wrong way round by so much; 0 for one machine.
     """
 
@@ -123,6 +124,7 @@ class TrialRecord:
     wiki_totals: WikiTotals | None = None
     clock_skew_bound_ms: float = 0.0
     records: RecordCounts | None = None
+    fan_out: FanOutFacts | None = None
 
     @property
     def limit(self) -> str | None:
@@ -168,7 +170,6 @@ def read_record(value: dict[str, Any], number: int, doors: Container[str], plans
     counter = get(value, "counter", dict)
     started_at, finished_at = get_time(value, "started_at"), get_time(value, "finished_at")
     monotonic_s = get_optional_number(value, "monotonic_s")
-    overlap = value.get("overlap")
     return TrialRecord(
         repetition=get_count(value, "repetition", REPETITIONS_MAX),
         plan=plan,
@@ -197,7 +198,7 @@ def read_record(value: dict[str, Any], number: int, doors: Container[str], plans
         generator_cpu_share=get_optional_number(k6, "generator_cpu_share"),
         generator_limited=k6.get("generator_limited") is True,
         background=_read_background(value.get("background")),
-        overlap_proved=overlap.get("proved") is True if isinstance(overlap, dict) else None,
+        overlap_proved=_read_overlap(value.get("overlap")),
         proof_statuses=_read_proof(value.get("cold_proof")),
         refreshes=get_optional_count(value, "refreshes") or 0,
         purges=_read_purges(value.get("purges")),
@@ -208,7 +209,12 @@ def read_record(value: dict[str, Any], number: int, doors: Container[str], plans
         wiki_totals=read_wiki_totals(value.get("wiki_totals")),
         clock_skew_bound_ms=_read_bound(value),
         records=read_record_counts(value.get("records")),
+        fan_out=read_fan_out(value.get("fan_out")),
     )
+
+
+def _read_overlap(value: Any) -> bool | None:
+    return value.get("proved") is True if isinstance(value, dict) else None
 
 
 def _read_bound(value: dict[str, Any]) -> float:

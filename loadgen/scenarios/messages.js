@@ -16,7 +16,8 @@ import { linkedPage, linkId, linkPath, newLinkedPage, newLinkId, pagesOfLinks } 
 /** @typedef {import('../src/lab/generator.js').GeneratorSettings} GeneratorSettings */
 
 /** @param {GeneratorSettings} settings @returns {boolean} whether edits need `textOf` */
-export const needsText = ({ plan, resource }) => plan.edit_ratio > 0 && resource === 'page'
+export const needsText = ({ plan, resource }) =>
+  plan.edit_ratio > 0 && (resource === 'page' || resource === 'watched-page')
 
 /** @param {GeneratorSettings} settings @returns {string} from which the texts of all edits are cut */
 export const textOf = ({ plan, edit_size_chars: editSize, page_size_chars: pageSize }) =>

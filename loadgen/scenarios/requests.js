@@ -104,7 +104,7 @@ export const options = {
 const edges = settings.urls ?? [settings.url]
 const [, host] = /^https?:\/\/([^/]+)/.exec(settings.url) ?? []
 /** As with anycast, all edges have one name. @type {Record<string, string>} */
-const toEdge = edges.length === 1 ? {} : { Host: host }
+const toEdge = { ...edges.length === 1 ? {} : { Host: host }, ...settings.headers }
 
 /** @type {(index: number) => Record<string, string>} */
 const headersOf = settings.traceparent

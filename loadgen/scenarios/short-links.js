@@ -1,7 +1,7 @@
 // Short links: their ids, their addresses and the right answers. Node and k6 both run this file: no APIs of either.
 import { pageName } from './plan.js'
 
-/** What a trial requests. @typedef {'page' | 'short-link' | 'record'} Resource */
+/** What a trial requests. @typedef {'page' | 'watched-page' | 'short-link' | 'record'} Resource */
 
 /**
  * So many links lead to each page: a trial needs many keys, not many texts, and the wiki allows a page 100 links with

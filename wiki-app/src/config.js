@@ -60,6 +60,10 @@ function check (env) {
     const how = config.USERS_FILE ? 'with' : 'without'
     throw new ConfigError(`ACCESS=${config.ACCESS} is not allowed ${how} USERS_FILE: ${allowed}`)
   }
+  if (config.WATCH_FAN_OUT !== 'on-read' && config.ACCESS !== 'users') {
+    throw new ConfigError(`WATCH_FAN_OUT=${config.WATCH_FAN_OUT} is not allowed with ACCESS=${config.ACCESS}: only ` +
+      'signed-in people (ACCESS=users) watch pages, so there is nobody to write to')
+  }
   if (config.SHORT_LINK_READS === 'redis' && config.REDIS_URL === undefined) {
     throw new ConfigError('SHORT_LINK_READS=redis is not allowed without REDIS_URL, where the copies are kept')
   }

@@ -30,6 +30,7 @@ import { redisLevel } from './short-links/levels.js'
 import { defineShortLinks } from './short-links/model.js'
 import { createShortLinks } from './short-links/store.js'
 import { createAuthorsPool } from './threads/authors.js'
+import { createFanOut } from './watching/fan-out.js'
 import { createWatching } from './watching/watching.js'
 import { createWords } from './words/words.js'
 
@@ -47,6 +48,7 @@ import { createWords } from './words/words.js'
 /** @import {SharedRedis} from './shared/connection.js' */
 /** @import {Config} from './settings.js' */
 /** @import {Tracing} from './tracing/tracing.js' */
+/** @import {FanOut} from './watching/fan-out.js' */
 
 const MIB = 1_048_576
 const IMPORTS_MAX = 2
@@ -97,12 +99,12 @@ export function createServices (config, log, parts) {
   const rendering = makeRenderer({ maxBytes: config.PAGE_MAX_BYTES, pool: authors })
   const renderer = watched(rendering, metrics?.timed, tracing?.rendering)
   const { shortLinks, refuseOtherForms } = shortLinksOf(config, { models, connection, redis, replica, tracing })
-  const storeSettings = { ...storeSettingsOf(config), createLoader: tracing?.createLoader }
-  const { pages, queue } = pagesOf({ models, renderer, outbox: purges, shortLinks, log, ...storeSettings }, database)
+  const stored = { models, renderer, outbox: purges, shortLinks, log, ...storeSettingsOf(config, tracing) }
+  const { pages, queue, fanOut } = pagesOf(stored, database, config)
   const store = watched(pages, metrics?.counted, tracing?.changing)
   const saving = createSaving({ config, log, store, shortLinks, renderer, models, database, redis, metrics })
   const history = createHistory(models, createHistories(models))
-  const people = peopleOf(users, { ...made, config, log, database, models, history })
+  const people = peopleOf(users, { ...made, fanOut, config, log, database, models, history })
   metrics?.addParts({ redis, queue, mail: people.digests })
   const pictures = createPictures({ config, log, connection, createS3: parts.createS3, outbox: purges })
   return {
@@ -153,26 +155,29 @@ const watched = (part, ...watchers) => watchers.reduce((inner, watch) => watch ?
 /**
  * The store leaves work to the queue, which asks the store to do it.
  * @param {Omit<Parameters<typeof createPageStore>[0], 'later'> & {log: Log}} parts @param {Database} database
+ * @param {Config} config
  */
-function pagesOf (parts, { connection, isUnavailable }) {
+function pagesOf (parts, { connection, isUnavailable }, config) {
   /** @type {Record<string, Work>} */
   const works = {}
   const queue = createQueue({ connection, works, isUnavailable, log: parts.log })
-  const pages = createPageStore({ ...parts, later: queue.add })
-  Object.assign(works, pages.works)
-  return { pages, queue }
+  const fanOut = fanOutOf(config, { connection, models: parts.models })
+  const pages = createPageStore({ ...parts, later: queue.add, fanOut: fanOut?.add })
+  Object.assign(works, pages.works, fanOut?.works)
+  return { pages, queue, fanOut }
 }
 
 /**
  * @typedef {{config: Config, log: Log, database: Database, models: Models, history: History}} OfPeople
  * @param {import('./access/users.js').Users | null} users
- * @param {OfPeople & Pick<Parts, 'createMailer'> & Pick<typeof OWN, 'makeSessions' | 'makeDigests'>} parts
+ * @param {OfPeople & {fanOut?: FanOut} & Pick<Parts, 'createMailer'> &
+ *   Pick<typeof OWN, 'makeSessions' | 'makeDigests'>} parts
  */
-function peopleOf (users, { makeSessions, ...parts }) {
+function peopleOf (users, { makeSessions, fanOut, ...parts }) {
   if (users === null) return { users, sessions: null, watching: null, digests: undefined }
   const { database, models } = parts
   const { connection } = database
-  const watching = whileAvailable(createWatching({ connection, models, users }), database)
+  const watching = whileAvailable(createWatching({ connection, models, users, fanOut }), database)
   return {
     users,
     sessions: whileAvailable(makeSessions(connection, users), database),
@@ -196,15 +201,20 @@ function digestsOf ({ config, log, database, history, users, watching, createMai
   return { ...digests, subscriptions: whileAvailable(digests.subscriptions, database) }
 }
 
-/** @param {Config} config */
-const storeSettingsOf = (config) => ({
+/** @param {Config} config @param {{connection: Connection, models: Models}} parts @returns {FanOut | undefined} */
+const fanOutOf = ({ WATCH_FAN_OUT: way }, { connection, models }) =>
+  way === 'on-read' ? undefined : createFanOut({ connection, models, way })
+
+/** @param {Config} config @param {Tracing} [tracing] */
+const storeSettingsOf = (config, tracing) => ({
   saving: {
     // The others are for programs that save, alone: a person sees what he has saved.
     strategy: WRITE_STRATEGIES.find((name) => name === config.WRITE_STRATEGY) ?? 'sync',
     max: config.GROUP_COMMIT_MAX,
     waitMs: config.GROUP_COMMIT_WAIT_MS
   },
-  readsAtOnce: config.PAGE_READS_AT_ONCE
+  readsAtOnce: config.PAGE_READS_AT_ONCE,
+  createLoader: tracing?.createLoader
 })
 
 /**

@@ -13,6 +13,7 @@ import { parseRedisUrl } from './shared/address.js'
 import { SHORT_LINK_READS } from './short-links/levels.js'
 import { SHORT_LINK_INDEXES } from './short-links/model.js'
 import { SAMPLERS } from './tracing/samplers.js'
+import { FAN_OUTS } from './watching/fan-out.js'
 
 const MIB = 1_048_576
 const YEAR_S = 31_536_000
@@ -174,6 +175,12 @@ export const SETTINGS = {
     allowed: 'the path of a file that wiki-app/bin/user.js has made; ACCESS=users needs it, and nothing else does',
     does: 'the people of the wiki, see below; read at the start'
   })),
+  WATCH_FAN_OUT: choice(FAN_OUTS, {
+    default: 'on-read',
+    does: 'with `ACCESS=users`, when a change reaches the lists of those that watch it: `on-read`. `in-request` and ' +
+      '`on-queue` write an item for each of them, for the experiment `fan-out` ' +
+      '([decision 63](../docs/decisions/0063-a-change-can-be-written-for-each-watcher.md))'
+  }),
   // TLS may end in front of the wiki, so no request shows whether its client uses https.
   PUBLIC_URL: optional(text(isOrigin, {
     allowed: 'the address of the wiki as visitors see it, without a path: https://wiki.example',

@@ -36,6 +36,7 @@ test('an environment without settings gives the defaults; other variables are ig
     LOG_LEVEL: 'warn',
     LOG_VIEWS_PER_S: 10,
     ACCESS: 'open',
+    WATCH_FAN_OUT: 'on-read',
     WRITES_PER_MINUTE: 60,
     QUEUE_WAIT_MAX_MS: 500,
     TRUSTED_PROXIES: 'loopback',

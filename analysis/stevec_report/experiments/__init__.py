@@ -15,6 +15,7 @@ from types import ModuleType
 from stevec_report.experiments import (
     at_once,
     caches,
+    fan_out,
     flash_crowd,
     hosts,
     mixed_write,
@@ -51,6 +52,7 @@ _MODULES = {
     "hosts": hosts,
     "short-links": short_links,
     "write-batching": write_batching,
+    "fan-out": fan_out,
 }
 
 

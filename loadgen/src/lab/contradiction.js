@@ -1,4 +1,5 @@
 import { endOf } from '../../scenarios/arrivals.js'
+import { fanOutContradiction } from '../fan-out/contradiction.js'
 import { recordContradiction } from '../records/contradiction.js'
 import { meanOf } from '../../scenarios/content.js'
 import { pagesNeeded } from '../../scenarios/short-links.js'
@@ -91,7 +92,7 @@ export function contradiction (settings) {
   }
   if (settings.edit === 'create-get' && model !== 'closed') return 'create-get is for the closed model'
   const special = textContradiction(settings) ?? groupContradiction(settings) ?? linkContradiction(settings) ??
-    recordContradiction(settings) ?? traceContradiction(settings)
+    recordContradiction(settings) ?? fanOutContradiction(settings) ?? traceContradiction(settings)
   if (special !== null) return special
   if (settings.cache !== 'edge' && settings.door !== 'cached') {
     return `cache sets the cache at the door cached, and the door is ${settings.door}`

@@ -4,6 +4,7 @@ import { availableParallelism } from 'node:os'
 import path from 'node:path'
 import { meanOf } from '../../scenarios/content.js'
 import { pagesNeeded } from '../../scenarios/short-links.js'
+import { hasOwnService } from './settings.js'
 import { requestsPlanned } from './matrix.js'
 
 /**
@@ -16,6 +17,8 @@ const KEPT_PER_REQUEST = 100
 const KEPT_PER_TRIAL = 20_000
 const RAW_PER_REQUEST = 300
 const LOGGED_PER_REQUEST = 2 * 500
+/** A change in the list of one watcher, with its indexes; a watcher takes as much. */
+const ITEM_BYTES = 300
 const EMPTY_STACK = 500_000_000
 const STORED_PER_CHAR = 5
 /** Of logs and the database, whose history keeps every edit; beyond this, the next trial starts a new stack. */
@@ -38,12 +41,13 @@ export function bytesOf (trials) {
   const each = trials.map(({ settings, plan }) => {
     const requests = requestsPlanned(settings) + plan.writes + backgroundRequests(settings)
     const pageChars = meanOf(settings.page_size_chars)
-    // Records go past every log.
-    const logged = settings.resource === 'record' ? 0 : LOGGED_PER_REQUEST
+    // A service of the trial's own is past every log.
+    const logged = hasOwnService(settings) ? 0 : LOGGED_PER_REQUEST
     return {
       kept: KEPT_PER_TRIAL + KEPT_PER_REQUEST * requests,
       raw: RAW_PER_REQUEST * requests,
-      grown: logged * requests + STORED_PER_CHAR * plan.writes * (settings.edit_size_chars ?? pageChars),
+      grown: logged * requests + STORED_PER_CHAR * plan.writes * (settings.edit_size_chars ?? pageChars) +
+        ITEM_BYTES * settings.watchers * (plan.writes + 1),
       pages: STORED_PER_CHAR * pagesNeeded(settings) * pageChars
     }
   })

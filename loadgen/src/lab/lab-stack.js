@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { isAlive } from '@stevec/harness/processes'
 import { disengageProfile, engageProfile } from '../stack/engage-profile.js'
 import { restartWiki, startStack, stopStack } from '../stack/stack.js'
+import { hasOwnService } from './settings.js'
 import { cachingFor, OPEN_TO_TRIALS, tracingFor } from './wiki-settings.js'
 
 /** @typedef {import('./definition.js').Settings} Settings */
@@ -156,8 +157,8 @@ export function createLabStack ({ directory, databases, ports, origin, traces, p
       }
       const stack = current()
       const given = await wikiSettings(settings)
-      // Records go past the wiki: whichever runs stays as it is.
-      if (settings.resource === 'record' || isDeepStrictEqual(stack.given, given)) return 'nothing'
+      // These trials go past the wiki: whichever runs stays as it is.
+      if (hasOwnService(settings) || isDeepStrictEqual(stack.given, given)) return 'nothing'
       await disengage()
       await restartWiki(stack.state, origin, { ...given, ...OPEN_TO_TRIALS })
       stack.given = given

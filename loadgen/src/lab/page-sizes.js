@@ -39,6 +39,8 @@ export function createPageSizes (seed) {
      */
     edited ({ settings, plan: { plan } }) {
       let chars = 0
+      // Its database is dropped after the trial.
+      if (settings.resource === 'watched-page') return 0
       if (settings.resource === 'record') return plan.edit_ratio * plan.requests * RECORD_CHARS
       for (let index = 0; plan.edit_ratio > 0 && index < plan.requests; index++) {
         const { page, edit } = requestAt(plan, index)

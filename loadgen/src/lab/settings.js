@@ -51,6 +51,8 @@
  * @property {number | null} gather_max
  * @property {number | null} gather_ms
  * @property {import('../records/stop.js').RecordStop | null} record_stop
+ * @property {number} watchers
+ * @property {'on-read' | 'in-request' | 'on-queue'} fan_out
  * @property {number | null} trace_ratio
  * @property {boolean} traceparent
  * @property {number} origin_delay_ms
@@ -109,6 +111,8 @@ export const DEFAULT_SETTINGS = Object.freeze({
   gather_max: null,
   gather_ms: null,
   record_stop: null,
+  watchers: 0,
+  fan_out: 'on-read',
   trace_ratio: null,
   traceparent: false,
   origin_delay_ms: 0,
@@ -118,3 +122,9 @@ export const DEFAULT_SETTINGS = Object.freeze({
   background_vus: 0,
   timeout_s: 60
 })
+
+/**
+ * Whether trials start a service of their own, past the wiki of the stack.
+ * @param {Pick<Settings, 'resource'>} settings
+ */
+export const hasOwnService = ({ resource }) => resource === 'record' || resource === 'watched-page'

@@ -19,6 +19,7 @@ import { createLogs } from './logs.js'
 import { uploadPicture } from './picture.js'
 import { createPreparation } from './preparation.js'
 import { purgeLogEnds, purgesSince, waitUntilPurged } from './purges.js'
+import { hasOwnService } from './settings.js'
 import { storesPages } from './storing.js'
 import { createTraces } from './traces.js'
 import { warmCache } from './warm-cache.js'
@@ -141,7 +142,7 @@ function createStackSite ({
      */
     async prepare (settings, mark) {
       const { doors } = await start(settings)
-      if (settings.resource === 'record') return { doors, warmUp: null }
+      if (hasOwnService(settings)) return { doors, warmUp: null }
       if (preparation.isHeavy(settings)) await stack.disengage()
       const warmUp = await preparation.prepare(settings, doors, wikiUrls(), mark)
       if (settings.short_link_reads === 'redis') await forgetShortLinks(stack.state())

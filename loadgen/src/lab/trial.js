@@ -4,6 +4,7 @@ import { RAW_SUFFIX, round } from './generator.js'
 import { requestsPlanned } from './matrix.js'
 import { measure } from './measure.js'
 import { nothingMeasured } from './trial-facts.js'
+import { measureFanOut } from '../fan-out/measure-fan-out.js'
 import { measureRecords } from '../records/measure-records.js'
 
 /**
@@ -48,8 +49,7 @@ export async function runTrial (context, trial) {
   let measured
   let broken = null
   try {
-    const measureIt = trial.settings.resource === 'record' ? measureRecords : measure
-    measured = await measureIt(context, trial, directory, elapsed)
+    measured = await measureOf(trial.settings)(context, trial, directory, elapsed)
   } catch (error) {
     signal.throwIfAborted()
     broken = `the trial could not be done: ${/** @type {Error} */ (error).message}`
@@ -84,6 +84,10 @@ export async function runTrial (context, trial) {
   renameSync(directory, target)
   return result
 }
+
+/** @param {import('./settings.js').Settings} settings */
+const measureOf = ({ resource }) =>
+  resource === 'record' ? measureRecords : resource === 'watched-page' ? measureFanOut : measure
 
 /**
  * Reads both clocks at one moment; reads again if the machine did other work between the readings.

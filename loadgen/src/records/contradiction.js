@@ -17,6 +17,19 @@ const PLAIN = /** @type {const} */ ({
   origin_delay_ms: 0
 })
 
+/**
+ * @param {import('../lab/settings.js').Settings} settings
+ * @param {string} what  is requested
+ * @returns {string | null} what a service of a trial's own does not have
+ */
+export function notPlain (settings, what) {
+  for (const [name, value] of Object.entries(PLAIN)) {
+    const own = settings[/** @type {keyof typeof PLAIN} */ (name)]
+    if (own !== value) return `${what} go past doors, caches and pages: ${name} must be ${value}, not ${own}`
+  }
+  return null
+}
+
 /** Of the service (../../records/record.js). */
 const TEXT_MAX_CHARS = 10_000
 
@@ -39,10 +52,8 @@ export function recordContradiction (settings) {
 /** @param {import('../lab/settings.js').Settings} settings */
 function ofService (settings) {
   const { framework, write_strategy: strategy, edit_ratio: edits, page_size_chars: size } = settings
-  for (const [name, value] of Object.entries(PLAIN)) {
-    const own = settings[/** @type {keyof typeof PLAIN} */ (name)]
-    if (own !== value) return `records go past doors, caches and pages: ${name} must be ${value}, not ${own}`
-  }
+  const other = notPlain(settings, 'records')
+  if (other !== null) return other
   if (typeof size !== 'number' || size > TEXT_MAX_CHARS) {
     return `page_size_chars of a record is one number up to ${TEXT_MAX_CHARS}`
   }

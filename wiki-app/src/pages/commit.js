@@ -59,6 +59,11 @@ import { createWriteEdits } from './write-edits.js'
  */
 
 /**
+ * Hands edits to those that watch them, in the edits' transaction, see watching/fan-out.js.
+ * @typedef {import('../watching/fan-out.js').FanOut['add']} FanOutEdits
+ */
+
+/**
  * Short addresses of pages, see short-links/store.js.
  * @typedef {Pick<import('../short-links/store.js').ShortLinks, 'move' | 'forget'>} MovedLinks
  */
@@ -66,7 +71,7 @@ import { createWriteEdits } from './write-edits.js'
 /**
  * @typedef {{targets: LinkTargets, subpages: import('./subpages.js').SubpageLists, shortLinks: MovedLinks}} Between
  * @typedef {Between & {models: Models, later: Later, currentHtml: import('./current-html.js').CurrentHtml}} Stored
- * @typedef {Stored & {renderer: Renderer, outbox: Outbox, runExclusive: KeyedMutex}} WriteContext
+ * @typedef {Stored & {renderer: Renderer, outbox: Outbox, fanOut: FanOutEdits, runExclusive: KeyedMutex}} WriteContext
  */
 
 export const WRITE_STRATEGIES = /** @type {const} */ (['sync', 'group-commit'])

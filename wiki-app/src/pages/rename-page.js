@@ -1,3 +1,4 @@
+import mongoose from 'mongoose'
 import { answerInTime, createWait, inTransaction } from '../database/transaction.js'
 import { hashOf } from '../http/hash.js'
 import { countsOf } from './counts.js'
@@ -89,7 +90,7 @@ export function createRename (context) {
 }
 
 /** @param {import('./commit.js').WriteContext} context */
-const createMove = ({ models: { Pages, Revisions }, targets, later }) =>
+const createMove = ({ models: { Pages, Revisions }, targets, later, fanOut }) =>
   /**
    * @param {Page} page @param {Move} move @param {Attribution} attribution @param {ClientSession} session
    * @returns {Promise<{target: Page, commits: Commit[]}>}
@@ -125,7 +126,9 @@ const createMove = ({ models: { Pages, Revisions }, targets, later }) =>
     const former = { revision, deleted_at: now, redirect_to: to, links: [], tags: [] }
     await Pages.updateOne({ _id: name }, { $set: former, $unset: { history: 1 } }, { session }).exec()
     const { content, content_bytes: contentBytes, tags = [] } = page
+    const _id = new mongoose.Types.ObjectId()
     await Revisions.insertMany([{
+      _id,
       page: history,
       revision,
       follows: page.revision,
@@ -137,6 +140,7 @@ const createMove = ({ models: { Pages, Revisions }, targets, later }) =>
       deleted: false,
       created_at: now
     }], { session, lean: true })
+    await fanOut([{ page: to, author, revision: _id }], later, session)
     const both = { revision, authors: [author], tags, listed: true, above: [] }
     return {
       target: state,

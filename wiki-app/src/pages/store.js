@@ -24,6 +24,9 @@ const SILENT = { add: async () => {}, addCounted: async () => {}, addEverything:
 /** @type {import('./commit.js').MovedLinks} */
 const NO_LINKS = { move: async () => new Map(), forget: async () => {} }
 
+/** @type {import('./commit.js').FanOutEdits} */
+const NO_FAN_OUT = async () => {}
+
 /** @type {import('./commit.js').Saving} */
 const SYNC = { strategy: 'sync', max: 1, waitMs: 0 }
 
@@ -33,20 +36,21 @@ const TOGETHER = { strategy: 'group-commit', max: 1_000, waitMs: 0 }
 /**
  * All names are canonical.
  * @typedef {{models: import('./model.js').Models, renderer: Renderer, later: Later, readsAtOnce: number}} Required
- * @typedef {{outbox?: Outbox, shortLinks?: import('./commit.js').MovedLinks, saving?: import('./commit.js').Saving}}
- *   Optional
+ * @typedef {{outbox?: Outbox, shortLinks?: import('./commit.js').MovedLinks, saving?: import('./commit.js').Saving,
+ *   fanOut?: import('./commit.js').FanOutEdits}} Optional
  * @typedef {Required & Optional} Parts
  * @param {Parts & {createLoader?: CreateLoader, log: Pick<import('fastify').FastifyBaseLogger, 'warn'>}} parts
  */
 export function createPageStore ({
-  models, renderer, outbox = SILENT, later, shortLinks = NO_LINKS, saving = SYNC, readsAtOnce, createLoader, log
+  models, renderer, outbox = SILENT, later, shortLinks = NO_LINKS, fanOut = NO_FAN_OUT, saving = SYNC, readsAtOnce,
+  createLoader, log
 }) {
   const { Pages } = models
   const runExclusive = createKeyedMutex()
   const targets = createLinkTargets(models, { later })
   const subpages = createSubpages(models)
   const currentHtml = createCurrentHtml({ Pages, targets, later, renderer, runExclusive, log })
-  const context = { models, targets, later, subpages, shortLinks, currentHtml, renderer, outbox, runExclusive }
+  const context = { models, targets, later, subpages, shortLinks, currentHtml, renderer, outbox, fanOut, runExclusive }
   const commit = createCommit(context, saving)
   const prepare = createPrepare(context)
   return {

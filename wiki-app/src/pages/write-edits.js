@@ -20,7 +20,7 @@ import { searchKey } from './search-key.js'
 
 /** @param {WriteContext} context */
 export function createWriteEdits (context) {
-  const { models: { Pages, Revisions }, later, outbox } = context
+  const { models: { Pages, Revisions }, later, outbox, fanOut } = context
   const writePages = createWritePages(context)
   const commitOf = createCommitOf(context)
   const histories = createHistories(context.models)
@@ -74,13 +74,17 @@ export function createWriteEdits (context) {
   async function write (accepted, session) {
     const now = new Date()
     const missing = afterEdits(await writePages(accepted, now, session), accepted)
-    await driverOf(Revisions).insertMany(accepted.map((each) => revisionOf(each, now)), { session })
+    const revisions = accepted.map((each) => revisionOf(each, now))
+    const { insertedIds } = await driverOf(Revisions).insertMany(revisions, { session })
     await later(accepted.flatMap((each) => countsOf(countedOf(each, missing))), session)
     /** @type {Commit[]} */
     const commits = []
     // One after the other: a session runs one command at a time.
     for (const each of accepted) commits.push(await commitOf(each, session))
     await outbox.add(commits, session)
+    const changed = accepted.map(({ edit: { name, attribution: { author = '' } } }, at) =>
+      ({ page: name, author, revision: insertedIds[at] }))
+    await fanOut(changed, later, session)
   }
 }
 

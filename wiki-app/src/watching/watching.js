@@ -11,6 +11,7 @@ import { createWatchList } from './watch-list.js'
 /** @import {Users} from '../access/users.js' */
 /** @import {RevisionItem} from '../history/history.js' */
 /** @import {Models} from '../pages/model.js' */
+/** @import {FanOut} from './fan-out.js' */
 /** @import {Watcher} from './model.js' */
 /** @import {Kind} from './watch-list.js' */
 
@@ -25,11 +26,11 @@ const PARTS_MAX = 50
 
 /**
  * Signed-in people watch pages and authors, and see what changes there.
- * @param {{connection: Connection, models: Models, users: Users}} parts
+ * @param {{connection: Connection, models: Models, users: Users, fanOut?: FanOut}} parts
  */
-export function createWatching ({ connection, models, users }) {
+export function createWatching ({ connection, models, users, fanOut }) {
   const list = createWatchList({ Watchers: defineWatchers(connection), Pages: models.Pages })
-  const changesOf = createWatchedChanges(models, createHistories(models))
+  const changesOf = fanOut?.changesOf ?? createWatchedChanges(models, createHistories(models))
 
   /** @param {Watcher} watcher @param {{before?: string, limit: number}} part @returns {Promise<WatchedPart>} */
   async function partFor (watcher, { before, limit }) {
