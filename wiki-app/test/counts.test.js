@@ -101,7 +101,7 @@ test('links and tags are counted right after edits of several processes that sha
   assert.deepEqual(snapshot.tags.filter(({ pages }) => pages <= 0), [], 'unused tags are forgotten')
 })
 
-test('a page that starts to link to one that is created meanwhile shows it as soon as the link is counted', async (t) => {
+test('a page that links to one that is created meanwhile shows it as soon as the link is counted', async (t) => {
   const uri = wiki.freshUri()
   const gate = createGate()
   const creator = await startStore(t, uri, gate.outbox)
@@ -120,7 +120,7 @@ test('a page that starts to link to one that is created meanwhile shows it as so
   assert.deepEqual(purged, ['linking'])
 })
 
-test('a page that starts to link to one that is deleted meanwhile shows it as soon as the link is counted', async (t) => {
+test('a page that links to one that is deleted meanwhile shows it as soon as the link is counted', async (t) => {
   const uri = wiki.freshUri()
   const gate = createGate()
   const other = await startStore(t, uri)
@@ -213,7 +213,7 @@ test('an edit that changes no link and no tag leaves nothing to count', async (t
   assert.equal(await entries.countDocuments(), 0)
 })
 
-test('pages that one transaction creates, and that link to each other, are not purged again by the count', async (t) => {
+test('pages that one transaction creates, and that link to each other, are not purged by the count', async (t) => {
   const uri = wiki.freshUri()
   /** @type {string[]} */
   const purged = []

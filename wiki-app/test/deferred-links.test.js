@@ -100,7 +100,7 @@ test('what cannot be stored leads nowhere afterwards, and its address says why',
   assert.equal((await get(app, '/api/v1/short-links/other')).json().detail, 'There is no page at this short address.')
 })
 
-test('a short address that was stored before a crash is not stored again; two random ones both lead there', async (t) => {
+test('a short address stored before a crash is not stored again; two random ones both lead there', async (t) => {
   const { app, db, client, keys, settings } = await build(t)
   await submit(app, 'A', { content: 'by a person' })
   const release = await hold(t, db)

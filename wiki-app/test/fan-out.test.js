@@ -95,7 +95,9 @@ for (const way of FAN_OUTS) {
     assert.deepEqual(await shown(app, 'editor'), ['a 3', 'a 2', 'a 1'])
 
     const payload = { to: 'b' }
-    const renamed = await app.inject({ method: 'POST', url: '/api/v1/pages/a/rename', headers: bearer('admin'), payload })
+    const renamed = await app.inject({
+      method: 'POST', url: '/api/v1/pages/a/rename', headers: bearer('admin'), payload
+    })
     assert.equal(renamed.statusCode, 201)
     await edit(app, 'b', 'before anybody that watches it has looked')
     assert.equal((await app.inject({ method: 'DELETE', url: '/wiki/b', headers: bearer('admin') })).statusCode, 204)
@@ -163,7 +165,7 @@ test('on-queue: a process dies after a step that it has not marked, and another 
 })
 
 for (const way of WRITTEN) {
-  test(`${way}: while items cannot be written, ${way === 'in-request' ? 'no edit is made' : 'edits are'}`, async (t) => {
+  test(`${way}: without items written, ${way === 'in-request' ? 'no edit is made' : 'edits are'}`, async (t) => {
     const { app, db } = await build(t, way)
     await watchedBy(db, 3)
     const refuse = (/** @type {object} */ validator) => db.command({ collMod: 'feed_items', validator })
@@ -197,7 +199,8 @@ test('a list keeps the newest 1000 changes, and none for longer than 90 days', a
 
 test('without people there is nobody to write to, and by default nothing is written', async (t) => {
   for (const way of WRITTEN) {
-    assert.throws(() => readConfig({ WATCH_FAN_OUT: way }), new RegExp(`WATCH_FAN_OUT=${way} is not allowed with ACCESS=open`))
+    const refusal = new RegExp(`WATCH_FAN_OUT=${way} is not allowed with ACCESS=open`)
+    assert.throws(() => readConfig({ WATCH_FAN_OUT: way }), refusal)
   }
   const { app, db } = await build(t, 'on-read')
   await watchedBy(db, 3)

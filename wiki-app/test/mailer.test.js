@@ -75,7 +75,10 @@ test('what a server says is not repeated, and a refused sender is a matter of th
   for (const [error, expected] of /** @type {const} */ ([
     [{ ...said, code: 'EENVELOPE', responseCode: 550, command: 'RCPT TO' }, ['code 550 after RCPT TO', true, false]],
     [{ ...said, code: 'EMESSAGE', responseCode: 554, command: 'DATA' }, ['code 554 after DATA', true, false]],
-    [{ ...said, code: 'EENVELOPE', responseCode: 550, command: 'MAIL FROM' }, ['code 550 after MAIL FROM', false, true]],
+    [
+      { ...said, code: 'EENVELOPE', responseCode: 550, command: 'MAIL FROM' },
+      ['code 550 after MAIL FROM', false, true]
+    ],
     [{ ...said, code: 'EAUTH', responseCode: 535, command: 'AUTH PLAIN' }, ['code 535 after AUTH PLAIN', false, true]],
     [{ ...said, code: 'ETIMEDOUT', command: 'CONN' }, ['ETIMEDOUT after CONN', false, true]],
     [{ ...said, code: 'a@b.example', command: 'a@b.example' }, ['an unknown reason', false, true]]

@@ -81,7 +81,8 @@ async function requestEverything (app) {
   await send('POST', '/wiki/y', 'text', { 'content-type': 'text/markdown' })
   await untilCounted(app)
   await untilFound(app, 'words', 4)
-  for (const url of READ) await send('GET', url.replace('/files/FILE', picture).replace('FILE', picture.slice('/files/'.length)))
+  const file = picture.slice('/files/'.length)
+  for (const url of READ) await send('GET', url.replace('FILE', file))
 
   await send('PUT', '/api/v1/watching/pages/a')
   await send('PUT', '/api/v1/watching/authors/editor')
@@ -114,7 +115,6 @@ async function requestEverything (app) {
   await send('POST', '/edit/import', form({ files: new Blob(['imported']) }))
   const { rawPayload: zip } = await send('GET', '/api/v1/export')
   await send('POST', '/api/v1/import', zip, { 'content-type': 'application/zip' })
-  const file = picture.slice('/files/'.length)
   await send('PATCH', `/api/v1/files/${file}`, { alt: 'p' })
   await send('POST', `/edit/picture/${file}`, { alt: 'again' })
   await send('DELETE', `/api/v1/files/${file}`)

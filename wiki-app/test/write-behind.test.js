@@ -242,7 +242,7 @@ test('while Redis is away a save is refused and not made, forms are saved; all g
   assert.doesNotMatch(JSON.stringify(lines), new RegExp(password))
 })
 
-test('a save that Redis does not answer in time is not acknowledged; the answer says that it may be made', async (t) => {
+test('a save that Redis does not answer in time is not acknowledged; the answer says it may be made', async (t) => {
   const own = await startRedis({ password })
   t.after(own.stop)
   const { app } = await build(t, { REDIS_URL: own.url, WRITES_PER_MINUTE: '0' })

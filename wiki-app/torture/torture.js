@@ -147,7 +147,9 @@ async function countedAtLast (uri) {
     last = await stored(uri)
     return last.queue?.length === 0
   }, COUNTED_MAX_MS, 500)
-  if (!isCounted) throw new Error(`${last.queue?.length} edits are not counted ${COUNTED_MAX_MS / 1000} s after the last`)
+  if (!isCounted) {
+    throw new Error(`${last.queue?.length} edits are not counted ${COUNTED_MAX_MS / 1000} s after the last one`)
+  }
   return last
 }
 
