@@ -5,6 +5,7 @@ import { freePorts } from '@stevec/harness/ports'
 import { waitUntil } from '@stevec/harness/processes'
 import { measureLoss } from '../torture/loss.js'
 import { get, hold, readMetrics, save, submit, useWiki } from './helper.js'
+import { accepted, settled } from './saves.js'
 
 /** @typedef {import('fastify').FastifyInstance} App */
 /** @typedef {import('node:test').TestContext} TestContext */
@@ -20,26 +21,6 @@ async function build (t, settings) {
   const client = await mongoose.mongo.MongoClient.connect(uri)
   t.after(() => client.close())
   return { app, db: client.db(), uri }
-}
-
-/** @param {App} app @param {string} name @param {string} content @param {Record<string, string>} [headers] */
-async function accepted (app, name, content, headers) {
-  const answer = await save(app, name, content, headers)
-  assert.equal(answer.statusCode, 202, answer.body)
-  assert.equal(answer.headers.location, answer.json().url)
-  return answer.json()
-}
-
-/** @param {App} app @param {{url: string}} save @returns {Promise<any>} its status, once it is not pending any more */
-async function settled (app, { url }) {
-  let status
-  assert.ok(await waitUntil(async () => {
-    const answer = await get(app, url)
-    assert.equal(answer.statusCode, 200, answer.body)
-    status = answer.json()
-    return status.status !== 'pending'
-  }, WAIT_MAX_MS), 'it stays pending')
-  return status
 }
 
 for (const strategy of IN_MEMORY) {

@@ -11,6 +11,7 @@ import { parseRedisUrl } from '../src/shared/address.js'
 import { createSharedRedis } from '../src/shared/connection.js'
 import { createTestbed } from '../torture/testbed.js'
 import { createLog, get, hold, save, submit, useWiki } from './helper.js'
+import { accepted, settled } from './saves.js'
 
 /** @typedef {import('fastify').FastifyInstance} App */
 /** @typedef {import('node:test').TestContext} TestContext */
@@ -40,25 +41,6 @@ async function build (t, more = {}) {
   const around = await place(t)
   const { lines, logTo } = createLog()
   return { ...around, lines, app: await wiki.build(t, { ...around.settings, ...more }, {}, { logTo }) }
-}
-
-/** @param {App} app @param {string} name @param {string} content @param {Record<string, string>} [headers] */
-async function accepted (app, name, content, headers) {
-  const answer = await save(app, name, content, headers)
-  assert.equal(answer.statusCode, 202, answer.body)
-  return answer.json()
-}
-
-/** @param {App} app @param {{url: string}} save @returns {Promise<any>} its status, once it is not pending any more */
-async function settled (app, { url }) {
-  let status
-  assert.ok(await waitUntil(async () => {
-    const answer = await get(app, url)
-    assert.equal(answer.statusCode, 200, answer.body)
-    status = answer.json()
-    return status.status !== 'pending'
-  }, WAIT_MAX_MS), 'it stays pending')
-  return status
 }
 
 /** @param {import('mongodb').Db} db @param {string} page @returns {Promise<string[]>} its texts, oldest first */
