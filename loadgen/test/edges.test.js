@@ -122,15 +122,15 @@ describe('a stack with two edges', () => {
     const { headers, body } = await request(`${url}/wiki/a`, { headers: { host } })
     return `${headers['cf-cache-status']} ${/text \d/.exec(body)?.[0]}`
   }
-  const queue = () => client.db().collection('purges')
-  const unconfirmed = () => queue().distinct('api', { again: false })
+  const waiting = (filter = {}) => client.db().collection('queue').countDocuments({ kind: 'purge', ...filter })
+  const unconfirmed = () => client.db().collection('queue').distinct('content.api', { kind: 'purge', done_up_to: '' })
   const purged = () => waitUntil(async () => (await unconfirmed()).length === 0, WITHIN_MS)
 
   test('answers no reader with an old text after the purge is confirmed at both', async () => {
     for (const text of ['text 1', 'text 2']) {
       await edit(text)
       // Each purge is repeated; a repetition between two reads would empty the cache again.
-      assert.ok(await waitUntil(async () => await queue().countDocuments() === 0, WITHIN_MS))
+      assert.ok(await waitUntil(async () => await waiting() === 0, WITHIN_MS))
       for (const index of [0, 1]) {
         assert.deepEqual([await read(index), await read(index)], [`MISS ${text}`, `HIT ${text}`])
       }

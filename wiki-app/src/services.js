@@ -6,6 +6,7 @@ import { createRelink } from './archive/relink.js'
 import { cachePolicy } from './caching/cache-policy.js'
 import { tagsFor, tagsForCounts, urlsFor, urlsForCounts } from './caching/invalidation.js'
 import { createOriginCache } from './caching/origin-cache.js'
+import { PURGE } from './caching/purge-entries.js'
 import { createPurgeQueue } from './caching/purge-queue.js'
 import { createPurgeQueues } from './caching/purge-queues.js'
 import { createDatabase } from './database/database.js'
@@ -99,14 +100,16 @@ export function createServices (config, log, parts) {
   const rendering = makeRenderer({ maxBytes: config.PAGE_MAX_BYTES, pool: authors })
   const renderer = watched(rendering, metrics?.timed, tracing?.rendering)
   const { shortLinks, refuseOtherForms } = shortLinksOf(config, { models, connection, redis, replica, tracing })
-  const stored = { models, renderer, outbox: purges, shortLinks, log, ...storeSettingsOf(config, tracing) }
+  const stored = { models, renderer, purges, shortLinks, log, ...storeSettingsOf(config, tracing) }
   const { pages, queue, fanOut } = pagesOf(stored, database, config)
   const store = watched(pages, metrics?.counted, tracing?.changing)
   const saving = createSaving({ config, log, store, shortLinks, renderer, models, database, redis, metrics })
   const history = createHistory(models, createHistories(models))
   const people = peopleOf(users, { ...made, fanOut, config, log, database, models, history })
   metrics?.addParts({ redis, queue, mail: people.digests })
-  const pictures = createPictures({ config, log, connection, createS3: parts.createS3, outbox: purges })
+  const pictures = createPictures({
+    config, log, connection, createS3: parts.createS3, later: queue.add, purges
+  })
   return {
     ...people,
     database,
@@ -160,7 +163,7 @@ const watched = (part, ...watchers) => watchers.reduce((inner, watch) => watch ?
 function pagesOf (parts, { connection, isUnavailable }, config) {
   /** @type {Record<string, Work>} */
   const works = {}
-  const queue = createQueue({ connection, works, isUnavailable, log: parts.log })
+  const queue = createQueue({ connection, works, elsewhere: [PURGE], isUnavailable, log: parts.log })
   const fanOut = fanOutOf(config, { connection, models: parts.models })
   const pages = createPageStore({ ...parts, later: queue.add, fanOut: fanOut?.add })
   Object.assign(works, pages.works, fanOut?.works)

@@ -12,19 +12,20 @@ import { stored } from '../torture/torture.js'
 import { get, save, untilCounted, useWiki } from './helper.js'
 
 /** @import {TestContext} from 'node:test' */
-/** @import {Outbox} from '../src/pages/commit.js' */
+/** @import {Purges} from '../src/pages/commit.js' */
 
 const wiki = useWiki()
 const WAIT_MAX_MS = 60_000
 const QUICK = { lookAfterMs: [5, 50], checkMs: 20, retryMs: 2, retryMaxMs: 10, failuresMax: 3 }
-/** @type {Outbox} */
-const SILENT = { add: async () => {}, addCounted: async () => {}, addEverything: async () => {}, added: () => {} }
+/** @type {Purges} */
+const NO_PURGES = { ofCommits: () => [], ofCounted: () => [], ofEverything: () => [], added: () => {} }
 
 /**
  * What a process has of a wiki to store pages.
- * @param {TestContext} t @param {string} uri @param {Partial<Outbox>} [outbox]
+ * @param {TestContext} t @param {string} uri
+ * @param {{purges?: Partial<Purges>, beforeCommit?: () => Promise<void>}} [parts]
  */
-async function startStore (t, uri, outbox = {}) {
+async function startStore (t, uri, { purges = {}, beforeCommit = async () => {} } = {}) {
   const connection = await mongoose.createConnection(uri, { promoteBuffers: true }).asPromise()
   const models = defineModels(connection)
   const renderer = createRenderer({ maxBytes: 100_000 })
@@ -35,8 +36,13 @@ async function startStore (t, uri, outbox = {}) {
   /** @type {Record<string, import('../src/queue/worker.js').Work>} */
   const works = {}
   const queue = createQueue({ connection, works, isUnavailable: () => false, log, timing: QUICK })
+  /** @type {import('../src/queue/queue.js').Later} */
+  async function later (tasks, session) {
+    await beforeCommit()
+    await queue.add(tasks, session)
+  }
   const store = createPageStore({
-    models, renderer, later: queue.add, outbox: { ...SILENT, ...outbox }, readsAtOnce: 8, log
+    models, renderer, later, purges: { ...NO_PURGES, ...purges }, readsAtOnce: 8, log
   })
   Object.assign(works, store.works)
   t.after(async () => {
@@ -59,6 +65,18 @@ async function startStore (t, uri, outbox = {}) {
   }
 }
 
+/** Hears what a count purges. */
+function createEar () {
+  /** @type {string[]} */
+  const purged = []
+  /** @type {Purges['ofCounted']} */
+  const ofCounted = ({ pages }) => {
+    purged.push(...pages)
+    return []
+  }
+  return { purged, ofCounted }
+}
+
 /** An edit's transaction that stays open before its commit. */
 function createGate () {
   let open = () => {}
@@ -69,11 +87,9 @@ function createGate () {
   return {
     open: () => open(),
     isReached,
-    outbox: {
-      add: async () => {
-        reached()
-        await opened
-      }
+    beforeCommit: async () => {
+      reached()
+      await opened
     }
   }
 }
@@ -104,10 +120,9 @@ test('links and tags are counted right after edits of several processes that sha
 test('a page that links to one that is created meanwhile shows it as soon as the link is counted', async (t) => {
   const uri = wiki.freshUri()
   const gate = createGate()
-  const creator = await startStore(t, uri, gate.outbox)
-  /** @type {string[]} */
-  const purged = []
-  const linker = await startStore(t, uri, { addCounted: async ({ pages }) => { purged.push(...pages) } })
+  const creator = await startStore(t, uri, gate)
+  const { purged, ofCounted } = createEar()
+  const linker = await startStore(t, uri, { purges: { ofCounted } })
   await linker.queue.open()
   const created = creator.store.save('target', { content: 'text' })
   await gate.isReached
@@ -125,7 +140,7 @@ test('a page that links to one that is deleted meanwhile shows it as soon as the
   const gate = createGate()
   const other = await startStore(t, uri)
   await other.store.save('target', { content: 'text' })
-  const linker = await startStore(t, uri, gate.outbox)
+  const linker = await startStore(t, uri, gate)
   const linked = linker.store.save('linking', { content: '[[target]]' })
   await gate.isReached
   await other.store.remove('target')
@@ -141,7 +156,7 @@ for (const isRead of [true, false]) {
   test(`so does a page that was renamed meanwhile${isRead ? ', and read' : ''}`, async (t) => {
     const uri = wiki.freshUri()
     const gate = createGate()
-    const creator = await startStore(t, uri, gate.outbox)
+    const creator = await startStore(t, uri, gate)
     const linker = await startStore(t, uri)
     const created = creator.store.save('target', { content: 'text' })
     await gate.isReached
@@ -215,11 +230,8 @@ test('an edit that changes no link and no tag leaves nothing to count', async (t
 
 test('pages that one transaction creates, and that link to each other, are not purged by the count', async (t) => {
   const uri = wiki.freshUri()
-  /** @type {string[]} */
-  const purged = []
-  const { store, queue, untilDone } = await startStore(t, uri, {
-    addCounted: async ({ pages }) => { purged.push(...pages) }
-  })
+  const { purged, ofCounted } = createEar()
+  const { store, queue, untilDone } = await startStore(t, uri, { purges: { ofCounted } })
   const names = ['a', 'b', 'c', 'd']
   const content = names.map((name) => `[[${name}]]`).join(' ')
   const prepared = await store.prepare({ content })

@@ -13,7 +13,9 @@ import { waitUntil } from '@stevec/harness/processes'
 import { request } from '@stevec/harness/request'
 import { startEdge } from '@stevec/nginx/test/edge-helper'
 import { tagOf } from '../src/caching/invalidation.js'
+import { PURGE } from '../src/caching/purge-entries.js'
 import { get, save, submit, useWiki } from './helper.js'
+import { purgeEntry } from './purge-entry.js'
 
 const SERVER = fileURLToPath(new URL('../src/server.js', import.meta.url))
 const WAIT_MAX_MS = 60_000
@@ -57,18 +59,13 @@ function createCaches () {
 async function openQueue (t, uri) {
   const client = await new MongoClient(uri).connect()
   t.after(() => client.close())
-  return client.db().collection('purges')
+  return client.db().collection('queue')
 }
 
 test('entries that are due together become one purge, which is repeated once; then the queue is empty', async (t) => {
   const uri = wiki.freshUri()
   const queue = await openQueue(t, uri)
-  await queue.insertMany(Array.from({ length: 10 }, (_entry, index) => ({
-    everything: false,
-    urls: ['/', `/wiki/${index}`],
-    again: false,
-    due_at: new Date(0)
-  })))
+  await queue.insertMany(Array.from({ length: 10 }, (_entry, index) => purgeEntry(['/', `/wiki/${index}`])))
   const caches = createCaches()
   await wiki.build(t, { MONGODB_URI: uri }, { purge: (stale) => caches.purge(stale), timing: QUICK })
   assert.ok(await waitUntil(async () => await queue.countDocuments() === 0, WAIT_MAX_MS))
@@ -97,12 +94,7 @@ test('many edits in a row cause no warning of Node', async (t) => {
 test('an entry that a wrong clock dated an hour ahead is purged at once', async (t) => {
   const uri = wiki.freshUri()
   const queue = await openQueue(t, uri)
-  await queue.insertOne({
-    everything: false,
-    urls: ['/wiki/a'],
-    again: false,
-    due_at: new Date(Date.now() + 3_600_000)
-  })
+  await queue.insertOne(purgeEntry(['/wiki/a'], { dueAt: new Date(Date.now() + 3_600_000) }))
   const caches = createCaches()
   await wiki.build(t, { MONGODB_URI: uri }, { purge: (stale) => caches.purge(stale), timing: QUICK })
   assert.ok(await waitUntil(() => caches.count('/wiki/a') === 2, WAIT_MAX_MS))
@@ -147,7 +139,7 @@ test('an author is redirected once the caches confirm the purge; a program does 
   confirm()
   const { statusCode, headers } = await saving
   assert.equal(statusCode, 303)
-  assert.equal(await queue.countDocuments({ again: false, tags: tagOf('b') }), 0, 'the response came after the purge')
+  assert.equal(await queue.countDocuments({ kind: PURGE, done_up_to: '', 'content.tags': tagOf('b') }), 0, 'the response came after the purge')
   const told = await get(app, String(headers.location))
   assert.match(told.body, /The caches have forgotten the previous text\. Everybody sees it from now on\./)
 })
@@ -198,12 +190,7 @@ test('an edit that is refused or loses a write conflict adds no entry to the que
 test('a queue of more than 10 000 entries becomes one purge of everything', async (t) => {
   const uri = wiki.freshUri()
   const queue = await openQueue(t, uri)
-  await queue.insertMany(Array.from({ length: 10_001 }, (_entry, index) => ({
-    everything: false,
-    urls: [`/wiki/${index}`],
-    again: false,
-    due_at: new Date(0)
-  })))
+  await queue.insertMany(Array.from({ length: 10_001 }, (_entry, index) => purgeEntry([`/wiki/${index}`])))
   const caches = createCaches()
   caches.away = true
   await wiki.build(t, { MONGODB_URI: uri }, { purge: (stale) => caches.purge(stale), timing: QUICK })
@@ -216,7 +203,7 @@ test('a queue of more than 10 000 entries becomes one purge of everything', asyn
 test('another process purges the entries that a dead process had claimed', async (t) => {
   const uri = wiki.freshUri()
   const queue = await openQueue(t, uri)
-  await queue.insertOne({ everything: false, urls: ['/wiki/a'], again: false, due_at: new Date(Date.now() + 500) })
+  await queue.insertOne(purgeEntry(['/wiki/a'], { dueAt: new Date(Date.now() + 500) }))
   const caches = createCaches()
   await wiki.build(t, { MONGODB_URI: uri }, { purge: (stale) => caches.purge(stale), timing: QUICK })
   assert.ok(await waitUntil(() => caches.count('/wiki/a') === 2, WAIT_MAX_MS))
@@ -335,7 +322,7 @@ test('an edit purges the copy at the edge, even if the purge listener was down '
   const first = await startServer(t, settings)
   await write(`http://127.0.0.1:${port}/wiki/a`, 'text 1')
   const queue = await openQueue(t, uri)
-  assert.ok(await waitUntil(async () => await queue.countDocuments({ again: false }) === 0, WAIT_MAX_MS))
+  assert.ok(await waitUntil(async () => await queue.countDocuments({ kind: PURGE, done_up_to: '' }) === 0, WAIT_MAX_MS))
   assert.deepEqual([await read(), await read()], ['MISS text 1', 'HIT text 1'])
   await write(`http://127.0.0.1:${port}/wiki/a`, 'text 2')
   assert.ok(
@@ -355,7 +342,7 @@ test('an edit purges the copy at the edge, even if the purge listener was down '
   )
   assert.ok(await waitUntil(() => second.log().includes('caches were not purged'), WAIT_MAX_MS))
   assert.equal(await read(), 'HIT text 2')
-  const apis = await queue.distinct('api')
+  const apis = await queue.distinct('content.api')
   assert.deepEqual(apis, [`${away}/client/v4`, `http://localhost:${nobody}/client/v4`], 'each in one spelling')
   second.child.kill('SIGKILL')
   await once(second.child, 'close')

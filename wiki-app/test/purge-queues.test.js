@@ -8,6 +8,8 @@ import { waitUntil } from '@stevec/harness/processes'
 import { purgeKeysOf } from '../src/caching/invalidation.js'
 import { createPurgeQueue } from '../src/caching/purge-queue.js'
 import { createPurgeQueues } from '../src/caching/purge-queues.js'
+import { createEntries } from '../src/queue/entries.js'
+import { purgeEntry } from './purge-entry.js'
 
 /** @typedef {import('../src/caching/invalidation.js').Stale} Stale */
 /** @typedef {import('../src/caching/purge-queue.js').Timing} Timing */
@@ -44,11 +46,11 @@ async function openQueue (t, uri, purge, timing = {}) {
   const connection = await connect(t, uri)
   /** @type {string[]} */
   const commands = []
-  const onPurges = new Set()
+  const onQueue = new Set()
   connection.getClient().on('commandStarted', ({ commandName, command, requestId }) => {
-    if (command[commandName] === 'purges') onPurges.add(requestId)
+    if (command[commandName] === 'queue') onQueue.add(requestId)
   }).on('commandSucceeded', ({ commandName, requestId }) => {
-    if (onPurges.delete(requestId)) commands.push(commandName)
+    if (onQueue.delete(requestId)) commands.push(commandName)
   })
   /** @type {{level: string, fields: any, message: string}[]} */
   const lines = []
@@ -68,7 +70,8 @@ async function openQueue (t, uri, purge, timing = {}) {
    */
   const edit = async (...names) => {
     const session = await connection.startSession()
-    await session.withTransaction(() => queue.add(/** @type {any[]} */ (names.map((name) => ({ name }))), session))
+    const tasks = queue.ofCommits(/** @type {any[]} */ (names.map((name) => ({ name }))))
+    await session.withTransaction(() => createEntries(connection).add(tasks, session))
     await session.endSession()
     queue.added()
   }
@@ -82,11 +85,8 @@ async function openQueue (t, uri, purge, timing = {}) {
  */
 const entriesOf = async (t, uri) => {
   const { db } = await connect(t, uri)
-  return /** @type {import('mongodb').Db} */ (db).collection('purges')
+  return /** @type {import('mongodb').Db} */ (db).collection('queue')
 }
-
-/** @param {string[]} urls */
-const dueEntry = (...urls) => ({ everything: false, urls, tags: [], again: false, due_at: new Date(0) })
 
 /** @param {string} message @param {Partial<import('../src/caching/purge-batch.js').PurgeError>} facts */
 const rejection = (message, facts) => Object.assign(new Error(message), facts)
@@ -95,7 +95,7 @@ test('two processes never purge the same entry at the same time: each is purged 
   const uri = freshUri()
   const entries = await entriesOf(t, uri)
   const urls = Array.from({ length: 1_000 }, (_entry, index) => `/wiki/${index}`)
-  await entries.insertMany(urls.map((url) => dueEntry(url)))
+  await entries.insertMany(urls.map((url) => purgeEntry([url])))
   /** @type {Map<string, number>} */
   const told = new Map()
   const calls = [0, 0]
@@ -115,7 +115,7 @@ test('two processes never purge the same entry at the same time: each is purged 
 test('a purge that ends after its lease does not undo the claim of the process that took over', async (t) => {
   const uri = freshUri()
   const entries = await entriesOf(t, uri)
-  await entries.insertOne(dueEntry('/wiki/a'))
+  await entries.insertOne(purgeEntry(['/wiki/a']))
   /** @type {(() => void)[]} */
   const held = []
   const hold = () => /** @type {Promise<void>} */ (new Promise((resolve) => { held.push(resolve) }))
@@ -140,7 +140,7 @@ test('a refused entry does not block its batch, and a purge of everything replac
   const uri = freshUri()
   const entries = await entriesOf(t, uri)
   const good = Array.from({ length: 63 }, (_entry, index) => `/wiki/${index}`)
-  await entries.insertMany([...good.slice(0, 20), '/wiki/bad', ...good.slice(20)].map((url) => dueEntry(url)))
+  await entries.insertMany([...good.slice(0, 20), '/wiki/bad', ...good.slice(20)].map((url) => purgeEntry([url])))
   /** @type {Map<string, number>} */
   const told = new Map()
   let everything = 0
@@ -162,7 +162,7 @@ test('a refused entry does not block its batch, and a purge of everything replac
 test('caches that refuse everything get few retries, and a full purge once they accept again', async (t) => {
   const uri = freshUri()
   const entries = await entriesOf(t, uri)
-  await entries.insertMany(Array.from({ length: 200 }, (_entry, index) => dueEntry(`/wiki/${index}`)))
+  await entries.insertMany(Array.from({ length: 200 }, (_entry, index) => purgeEntry([`/wiki/${index}`])))
   let mended = false
   let named = 0
   /** @type {Stale[]} */
@@ -203,7 +203,7 @@ test('when Cloudflare refuses one URL of a batch, the other URLs are still purge
   const uri = freshUri()
   const entries = await entriesOf(t, uri)
   // The second entry's URL has another host: https://example.com.elsewhere/a
-  await entries.insertMany([dueEntry('/wiki/a'), dueEntry('.elsewhere/a'), dueEntry('/wiki/b')])
+  await entries.insertMany([purgeEntry(['/wiki/a']), purgeEntry(['.elsewhere/a']), purgeEntry(['/wiki/b'])])
   const { lines } = await openQueue(t, uri, purge)
   assert.ok(await waitUntil(async () => await entries.countDocuments() === 0, WAIT_MAX_MS))
   const purged = fake.zone.purges.map((body) => JSON.stringify(body)).join()
@@ -274,8 +274,8 @@ test('while one of several caches is away, the others are purged at once; it is 
     purged[api].push(...stale.urls)
   }
   const entries = await entriesOf(t, uri)
-  const ofFormer = { ...dueEntry('/of-a-former-cache'), api: 'https://gone.example' }
-  await entries.insertMany([dueEntry('/of-one-cache'), ofFormer])
+  const ofFormer = purgeEntry(['/of-a-former-cache'], { api: 'https://gone.example' })
+  await entries.insertMany([purgeEntry(['/of-one-cache']), ofFormer])
   const connection = await connect(t, uri)
   /** @type {string[]} */
   const lines = []
@@ -291,7 +291,8 @@ test('while one of several caches is away, the others are purged at once; it is 
   await queue.open()
   t.after(queue.close)
   const edit = async (/** @type {string} */ name) => {
-    await connection.transaction((session) => queue.add(/** @type {any[]} */ ([{ name }]), session))
+    const tasks = queue.ofCommits(/** @type {any[]} */ ([{ name }]))
+    await connection.transaction((session) => createEntries(connection).add(tasks, session))
     queue.added()
   }
   await edit('a')

@@ -96,7 +96,8 @@ const itemsIn = (db) => db.collection('feed_items').countDocuments()
  */
 async function untilDone (db) {
   const queue = db.collection('queue')
-  const isEmpty = async () => await queue.countDocuments({ set_aside_at: { $exists: false } }) === 0
+  const waiting = { set_aside_at: { $exists: false }, kind: { $ne: 'purge' } }
+  const isEmpty = async () => await queue.countDocuments(waiting) === 0
   return {
     is_done: Boolean(await waitUntil(isEmpty, DONE_WITHIN_MS)),
     set_aside: await queue.countDocuments({ set_aside_at: { $exists: true } })

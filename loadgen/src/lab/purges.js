@@ -32,8 +32,8 @@ const QUEUE_EMPTY_TIMEOUT_MS = 60_000
 export async function waitUntilPurged (mongodbUri) {
   const client = new MongoClient(mongodbUri, { serverSelectionTimeoutMS: QUEUE_EMPTY_TIMEOUT_MS })
   try {
-    const queue = client.db().collection('purges')
-    return await waitUntil(async () => await queue.countDocuments() === 0, QUEUE_EMPTY_TIMEOUT_MS, 50) ?? false
+    const purges = () => client.db().collection('queue').countDocuments({ kind: 'purge' })
+    return await waitUntil(async () => await purges() === 0, QUEUE_EMPTY_TIMEOUT_MS, 50) ?? false
   } finally {
     await client.close()
   }

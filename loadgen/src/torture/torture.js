@@ -127,7 +127,7 @@ async function suffer (cluster, traffic, fault, until) {
 async function isPurged (uri) {
   const client = new MongoClient(uri)
   try {
-    return await client.db().collection('purges').countDocuments() === 0
+    return await client.db().collection('queue').countDocuments({ kind: 'purge' }) === 0
   } finally {
     await client.close()
   }

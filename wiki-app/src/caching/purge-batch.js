@@ -1,3 +1,5 @@
+import { isAgain } from './purge-entries.js'
+
 /** @import {Stale} from './invalidation.js' */
 /** @import {Entry} from './purge-entries.js' */
 
@@ -50,7 +52,7 @@ export function createBatchPurger ({ store, purge, log, timing, signal, onPurged
       results.notePurged(batch)
       await store.markPurged(batch)
       onPurged()
-      if (batch.some(({ again }) => !again)) wakeUpIn(repeatAfterMs)
+      if (!batch.every(isAgain)) wakeUpIn(repeatAfterMs)
     }
     if (batches.length > 0) await store.postpone(batches.flat(), 0)
     return 0
@@ -104,7 +106,7 @@ function createResults (log) {
       }
       failures = 0
       purgedAt = new Date()
-      const edited = batch.filter(({ again }) => !again).map(({ _id }) => _id.getTimestamp().getTime())
+      const edited = batch.filter((entry) => !isAgain(entry)).map(({ _id }) => _id.getTimestamp().getTime())
       if (edited.length > 0) lagS = Math.max(0, Math.round((purgedAt.getTime() - Math.min(...edited)) / 1000))
     },
 
@@ -122,8 +124,9 @@ function createResults (log) {
 
 /** @param {Entry[]} entries @returns {Stale} */
 function merged (entries) {
-  const urls = [...new Set(entries.flatMap((entry) => entry.urls))]
-  const tags = [...new Set(entries.flatMap((entry) => entry.tags ?? []))]
-  const everything = urls.length + tags.length > ITEMS_MAX || entries.some((entry) => entry.everything)
+  const named = entries.flatMap(({ content }) => content.everything ? [] : [content])
+  const urls = [...new Set(named.flatMap((content) => content.urls))]
+  const tags = [...new Set(named.flatMap((content) => content.tags))]
+  const everything = named.length < entries.length || urls.length + tags.length > ITEMS_MAX
   return everything ? { everything } : { everything, urls, tags }
 }

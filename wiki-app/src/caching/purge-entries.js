@@ -1,106 +1,83 @@
-import mongoose from 'mongoose'
+import { createClaims } from '../queue/claims.js'
+import { createEntries } from '../queue/entries.js'
 import { purgeKeysOf } from './invalidation.js'
 
-/**
- * @typedef {object} Entry  what an edit made stale, until the caches are purged twice
- * @property {mongoose.Types.ObjectId} _id
- * @property {boolean} everything
- * @property {string[]} urls
- * @property {string[]} [tags]  absent in entries of an earlier version
- * @property {boolean} again  purged once already
- * @property {Date} due_at  while an entry is claimed: the end of the claim
- * @property {mongoose.Types.ObjectId | null} [claim]  the queue that purges it now
- * @property {string} [api]  of which caches; absent where the wiki purges by one API
- */
-const schema = new mongoose.Schema({
-  everything: Boolean,
-  urls: [String],
-  tags: [String],
-  again: Boolean,
-  due_at: Date,
-  claim: mongoose.Schema.Types.ObjectId,
-  api: String
-}, { collection: 'purges', versionKey: false, strict: 'throw', strictQuery: 'throw' })
-schema.index({ due_at: 1 })
+/** @import {Stale} from './invalidation.js' */
+
+/** The kind of work. */
+export const PURGE = 'purge'
+/** As `done_up_to`: each entry is purged twice. */
+const ONCE = 'once'
 
 /**
- * The entries of a dead process are due again when its claim ends.
- * @param {mongoose.Connection} connection
+ * What an edit made stale, until the caches are purged twice. `api`: of which caches; absent where the wiki purges by
+ * one API.
+ * @typedef {Stale & {api?: string}} Content
+ * @typedef {import('../queue/entries.js').Entry & {content: Content}} Entry
+ */
+
+/** @param {Pick<Entry, 'done_up_to'>} entry */
+export const isAgain = (entry) => entry.done_up_to === ONCE
+
+/**
+ * @param {Stale[]} stales @param {string} [api]  of which caches
+ * @returns {import('../queue/entries.js').Task[]}
+ */
+export const purgeTasks = (stales, api) =>
+  stales.map((stale) => ({ kind: PURGE, name: '', content: { ...stale, ...api !== undefined && { api } } }))
+
+/**
+ * The entries in the queue that purge caches. The entries of a dead process are due again when its claim ends.
+ * @param {import('mongoose').Connection} connection
  * @param {{leaseMs: number, repeatAfterMs: number, target?: import('./purge-queues.js').Target}} options
  */
 export function createPurgeEntries (connection, { leaseMs, repeatAfterMs, target }) {
-  const Entries = /** @type {mongoose.Model<Entry>} */ (/** @type {unknown} */ (connection.model('Purge', schema)))
-  const claim = new mongoose.Types.ObjectId()
-  const api = target && { api: target.api }
-  /** @returns {mongoose.QueryFilter<Entry>} */
-  function own () {
-    if (target === undefined) return {}
-    // Also entries of no queue: a wiki with other settings wrote them.
-    return target.others === null ? { api: target.api } : { api: mongoose.trusted({ $nin: target.others }) }
-  }
-
-  const inMs = (/** @type {number} */ ms) => new Date(Date.now() + ms)
-  /** @param {Pick<Entry, '_id'>[]} entries */
-  const withIds = (entries) => ({ _id: mongoose.trusted({ $in: entries.map(({ _id }) => _id) }) })
-  // Twice the longest delay, as hosts' clocks differ; a later date comes from a clock that was wrong.
-  const aheadMs = 2 * Math.max(leaseMs, repeatAfterMs)
-  const due = () => ({
-    $or: [{ due_at: mongoose.trusted({ $lte: new Date() }) }, { due_at: mongoose.trusted({ $gt: inMs(aheadMs) }) }]
-  })
+  const queue = createEntries(connection)
+  const entries = queue.collection
+  const claims = createClaims(entries, { leaseMs, delayMaxMs: repeatAfterMs })
+  const own = { kind: PURGE, ...target && { 'content.api': apisOf(target) } }
+  const notYetPurged = { ...own, done_up_to: '' }
 
   return {
-    /** @param {import('./invalidation.js').Stale[]} stales @param {mongoose.ClientSession} session */
-    async add (stales, session) {
-      const entries = stales.map((stale) =>
-        ({ urls: [], tags: [], ...stale, ...api, again: false, due_at: new Date() }))
-      await Entries.insertMany(entries, { session, lean: true })
-    },
+    queue,
+    notYetPurged,
 
-    /** @param {number} max @returns {Promise<Entry[]>} */
-    async claim (max) {
-      /** @type {Pick<Entry, '_id'>[]} */
-      const found = await Entries.find({ $and: [own(), due()] }, { _id: 1 })
-        .sort({ due_at: 1 }).limit(max).lean().exec()
-      if (found.length === 0) return []
-      // An update takes no limit. What another queue has claimed meanwhile is no longer due.
-      await Entries.updateMany({ $and: [withIds(found), due()] }, { claim, due_at: inMs(leaseMs) }).exec()
-      return Entries.find({ ...withIds(found), claim }).lean().exec()
-    },
+    /** @param {number} max */
+    claim: (max) => /** @type {Promise<Entry[]>} */ (claims.claimDue(own, max)),
 
-    /** @param {Entry[]} entries  those that another queue has claimed meanwhile are left to it */
-    async markPurged (entries) {
-      const [twice, once] = [entries.filter(({ again }) => again), entries.filter(({ again }) => !again)]
-      if (twice.length > 0) await Entries.deleteMany({ ...withIds(twice), claim }).exec()
-      if (once.length === 0) return
-      const next = { claim: null, again: true, due_at: inMs(repeatAfterMs) }
-      await Entries.updateMany({ ...withIds(once), claim }, next).exec()
+    /** @param {Entry[]} purged  those that another process has claimed meanwhile are left to it */
+    async markPurged (purged) {
+      await claims.finish(purged.filter(isAgain))
+      await claims.release(purged.filter((entry) => !isAgain(entry)), repeatAfterMs, { done_up_to: ONCE })
     },
 
     /** @param {string[]} names @returns {Promise<boolean>} whether a purge is confirmed for each edit of these pages */
     async isPurged (names) {
       const { urls, tags } = purgeKeysOf(names)
-      const keys = [{ urls: mongoose.trusted({ $in: urls }) }, { tags: mongoose.trusted({ $in: tags }) }]
-      return await Entries.exists({ again: false, ...own(), $or: [{ everything: true }, ...keys] }).exec() === null
+      const stale = [
+        { 'content.everything': true }, { 'content.urls': { $in: urls } }, { 'content.tags': { $in: tags } }
+      ]
+      const waiting = { set_aside_at: { $exists: false }, ...notYetPurged, $or: stale }
+      return await entries.findOne(waiting, { projection: { _id: 1 } }) === null
     },
 
-    /** @param {Entry[]} entries @param {number} ms */
-    async postpone (entries, ms) {
-      const dueAt = inMs(Math.min(ms, leaseMs))
-      await Entries.updateMany({ ...withIds(entries), claim }, { claim: null, due_at: dueAt }).exec()
-    },
+    /** @param {Entry[]} claimed @param {number} ms */
+    postpone: (claimed, ms) => claims.release(claimed, Math.min(ms, leaseMs)),
 
     /**
      * Adds no purge of everything when one is queued.
-     * @param {Pick<Entry, '_id'>[]} entries @param {number} ms  until it is due
+     * @param {Pick<Entry, '_id'>[]} replaced @param {number} ms  until it is due
      */
-    async replaceByEverything (entries, ms) {
+    async replaceByEverything (replaced, ms) {
+      const [{ kind, name, content }] = purgeTasks([{ everything: true }], target?.api)
       // First: a crash in between leaves one entry too many.
-      const { _id } = await Entries.findOneAndUpdate(
-        { everything: true, again: false, claim: null, ...api },
-        { $setOnInsert: { urls: [], tags: [], due_at: inMs(Math.min(ms, leaseMs)) } },
-        { upsert: true, returnDocument: 'after', lean: true, setDefaultsOnInsert: false }
-      ).exec()
-      await Entries.deleteMany(withIds(entries.filter((entry) => !entry._id.equals(_id)))).exec()
+      const everything = await entries.findOneAndUpdate(
+        { kind, done_up_to: '', claim: null, 'content.everything': true, ...target && { 'content.api': target.api } },
+        { $setOnInsert: { name, content, due_at: new Date(Date.now() + Math.min(ms, leaseMs)), failures: 0 } },
+        { upsert: true, returnDocument: 'after' }
+      )
+      const ids = replaced.filter(({ _id }) => !everything?._id.equals(_id)).map(({ _id }) => _id)
+      await entries.deleteMany({ _id: { $in: ids } })
     },
 
     /**
@@ -108,10 +85,11 @@ export function createPurgeEntries (connection, { leaseMs, repeatAfterMs, target
      * @returns {Promise<Pick<Entry, '_id'>[]>} all entries when there are more, else none
      */
     async allIfMoreThan (max) {
-      const count = target === undefined
-        ? await Entries.estimatedDocumentCount().exec()
-        : await Entries.countDocuments(own(), { limit: max + 1 }).exec()
-      return count > max ? Entries.find(own(), { _id: 1 }).lean().exec() : []
+      const count = await entries.countDocuments(own, { limit: max + 1 })
+      return count > max ? entries.find(own, { projection: { _id: 1 } }).toArray() : []
     }
   }
 }
+
+/** The first of several queues takes those of no queue, too. @param {import('./purge-queues.js').Target} target */
+const apisOf = ({ api, others }) => others === null ? api : { $nin: others }

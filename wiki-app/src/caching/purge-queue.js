@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { createDepth } from '../queue/depth.js'
 import { createWaker } from '../queue/waker.js'
 import { createBatchPurger } from './purge-batch.js'
-import { createPurgeEntries } from './purge-entries.js'
+import { createPurgeEntries, purgeTasks } from './purge-entries.js'
 
-/** @import {ClientSession, Connection} from 'mongoose' */
+/** @import {Connection} from 'mongoose' */
 /** @import {Commit, Recounted} from '../pages/commit.js' */
 /** @import {Stale} from './invalidation.js' */
 /** @import {Purge} from './purge-batch.js' */
@@ -36,7 +37,8 @@ const CLOSE_MAX_MS = 2_000
 const CONFIRMATION_CHECK_MS = 200
 
 /**
- * An edit's transaction writes its entry: a crash loses no purge, and no edit waits for a cache.
+ * The part of the queue (queue/queue.js) that waits for caches: many entries become one purge, which is sent twice. An
+ * edit's transaction writes its entry: a crash loses no purge, and no edit waits for a cache.
  * @typedef {{staleOf: (commit: Commit) => Stale, staleByCounts: (recounted: Recounted) => Stale | null}} Policy
  * @typedef {Policy & {connection: Connection, purge: Purge}} Parts
  * @typedef {Pick<import('fastify').FastifyBaseLogger, 'warn' | 'error'>} Log
@@ -47,6 +49,7 @@ export function createPurgeQueue ({ connection, purge, staleOf, staleByCounts, l
   const times = { ...TIMING, ...timing }
   const { gatherMs, repeatAfterMs, retryMs, confirmMs, checkMs, leaseMs } = times
   const store = createPurgeEntries(connection, { leaseMs, repeatAfterMs, target })
+  const depth = createDepth(store.queue, () => store.notYetPurged)
   const closing = new AbortController()
   let unreadable = false
   /** @type {Promise<void>} */
@@ -62,6 +65,8 @@ export function createPurgeQueue ({ connection, purge, staleOf, staleByCounts, l
     try {
       const entries = await store.claim(ENTRIES_PER_BATCH)
       const waitMs = entries.length === 0 ? 0 : await purger.purgeEntries(entries)
+      if (entries.length > 0) await depth.readAtTimes()
+      else if (depth.state().waiting > 0) await depth.read()
       unreadable = false
       return { found: entries.length > 0, waitMs }
     } catch (error) {
@@ -84,21 +89,12 @@ export function createPurgeQueue ({ connection, purge, staleOf, staleByCounts, l
   }
 
   return {
-    /** @param {Commit[]} commits @param {ClientSession} session */
-    add: (commits, session) => store.add(commits.map(staleOf), session),
-    /** @param {Recounted} recounted @param {ClientSession} session */
-    async addCounted (recounted, session) {
-      const stale = staleByCounts(recounted)
-      if (stale !== null) await store.add([stale], session)
-    },
-    /** @param {string[]} urls  without scheme and host @param {ClientSession} session */
-    addUrls: (urls, session) => store.add([{ everything: false, urls, tags: [] }], session),
-    /** @param {ClientSession} session */
-    addEverything: (session) => store.add([{ everything: true }], session),
+    ...createPurgeTasks({ staleOf, staleByCounts, api: target?.api }),
     /** Call this after the transaction. */
     added: waker.wakeUp,
     isPurged: store.isPurged,
-    state: purger.state,
+    /** `waiting` and `oldestAt` as this process saw them last. */
+    state: () => ({ ...purger.state(), waiting: depth.state().waiting, oldestAt: depth.state().oldestAt }),
     /** At most `confirmMs`, and not while purges fail. @param {string[]} names */
     waitUntilPurged: (names) => confirmations.wait({
       // The edit is stored: losing the database now must not fail the response.
@@ -117,6 +113,26 @@ export function createPurgeQueue ({ connection, purge, staleOf, staleByCounts, l
 }
 
 /** @typedef {ReturnType<typeof createPurgeQueue>} PurgeQueue */
+
+/**
+ * What an edit's transaction adds to the queue.
+ * @param {Policy & {api?: string}} parts  `api`: of the caches, if there are several
+ */
+function createPurgeTasks ({ staleOf, staleByCounts, api }) {
+  const tasksOf = (/** @type {Stale[]} */ stales) => purgeTasks(stales, api)
+  return {
+    /** @param {Commit[]} commits */
+    ofCommits: (commits) => tasksOf(commits.map(staleOf)),
+    /** @param {Recounted} recounted */
+    ofCounted (recounted) {
+      const stale = staleByCounts(recounted)
+      return stale === null ? [] : tasksOf([stale])
+    },
+    /** @param {string[]} urls  without scheme and host */
+    ofUrls: (urls) => tasksOf([{ everything: false, urls, tags: [] }]),
+    ofEverything: () => tasksOf([{ everything: true }])
+  }
+}
 
 function createConfirmations () {
   /** @type {Set<() => void>} */

@@ -22,10 +22,10 @@ export function createPurgeQueues ({ purges, ...parts }) {
     return createPurgeQueue({ ...parts, purge, target: { api, others } })
   })
   return {
-    async add (commits, session) { for (const queue of queues) await queue.add(commits, session) },
-    async addCounted (recounted, session) { for (const queue of queues) await queue.addCounted(recounted, session) },
-    async addUrls (urls, session) { for (const queue of queues) await queue.addUrls(urls, session) },
-    async addEverything (session) { for (const queue of queues) await queue.addEverything(session) },
+    ofCommits: (commits) => queues.flatMap((queue) => queue.ofCommits(commits)),
+    ofCounted: (recounted) => queues.flatMap((queue) => queue.ofCounted(recounted)),
+    ofUrls: (urls) => queues.flatMap((queue) => queue.ofUrls(urls)),
+    ofEverything: () => queues.flatMap((queue) => queue.ofEverything()),
     added () { for (const queue of queues) queue.added() },
     isPurged: async (names) => (await Promise.all(queues.map((queue) => queue.isPurged(names)))).every(Boolean),
     state: () => together(queues.map((queue) => queue.state())),
@@ -44,10 +44,13 @@ function together (states) {
   const times = (failing.length > 0 ? failing : states).map(({ since }) => since.getTime())
   const purged = states.flatMap(({ purgedAt }) => purgedAt?.getTime() ?? [])
   const lagsS = states.flatMap(({ lagS }) => lagS ?? [])
+  const oldest = states.flatMap(({ oldestAt }) => oldestAt?.getTime() ?? [])
   return {
     failing: failing.length > 0,
     since: new Date(failing.length > 0 ? Math.min(...times) : Math.max(...times)),
     purgedAt: purged.length === 0 ? null : new Date(Math.max(...purged)),
-    lagS: lagsS.length === 0 ? null : Math.max(...lagsS)
+    lagS: lagsS.length === 0 ? null : Math.max(...lagsS),
+    waiting: states.reduce((sum, { waiting }) => sum + waiting, 0),
+    oldestAt: oldest.length === 0 ? null : new Date(Math.min(...oldest))
   }
 }

@@ -7,17 +7,18 @@ import { createSweeper } from './storage/sweeper.js'
 /** @import {FastifyBaseLogger} from 'fastify' */
 /** @import {Db} from 'mongodb' */
 /** @import {Connection} from 'mongoose' */
+/** @import {Later} from '../queue/queue.js' */
 /** @import {Config} from '../settings.js' */
 /** @import {CreateS3} from './storage/storages.js' */
 
 /**
  * @param {{config: Config, log: FastifyBaseLogger, connection: Connection, createS3?: CreateS3,
- *   outbox?: import('./store.js').Outbox}} parts  `createS3`: where the settings name a bucket
+ *   later: Later, purges?: import('./store.js').Purges}} parts  `createS3`: where the settings name a bucket
  */
-export function createPictures ({ config, log, connection, createS3, outbox }) {
+export function createPictures ({ config, log, connection, createS3, later, purges }) {
   const models = defineFileModels(connection)
   const storages = createStorages(config, { chunks: models.Chunks, createS3 })
-  const files = createFileStore({ models, storages, maxBytes: config.UPLOAD_MAX_BYTES, outbox, log })
+  const files = createFileStore({ models, storages, maxBytes: config.UPLOAD_MAX_BYTES, later, purges, log })
   const mayWrite = config.ACCESS !== 'read-only'
   const sweeper = createSweeper({ connection, models, storages, log })
   const upkeep = {

@@ -9,8 +9,9 @@ import { CHUNK_BYTES } from './storage/chunks.js'
 import { BytesMissing } from './storage/storage.js'
 import { keyOf, storageNameOf } from './storage/storages.js'
 
-/** @import {ClientSession} from 'mongoose' */
 /** @import {FastifyBaseLogger} from 'fastify' */
+/** @import {Task} from '../queue/entries.js' */
+/** @import {Later} from '../queue/queue.js' */
 /** @import {DeletedFile, StoredFile, defineFileModels} from './model.js' */
 /** @import {Key, StorageName} from './storage/storage.js' */
 /** @import {Storages} from './storage/storages.js' */
@@ -37,19 +38,19 @@ export const urlOf = ({ filename, metadata: { extension } }) => `/files/${filena
 
 /**
  * As of the page store: what is no longer true in caches.
- * @typedef {{addUrls: (urls: string[], session: ClientSession) => Promise<void>, added: () => void}} Outbox
- * @type {Outbox}
+ * @typedef {{ofUrls: (urls: string[]) => Task[], added: () => void}} Purges
+ * @type {Purges}
  */
-const SILENT = { addUrls: async () => {}, added: () => {} }
+const NO_PURGES = { ofUrls: () => [], added: () => {} }
 
 /**
  * Named by the hash of the content: a URL always has the same bytes.
- * @typedef {{models: ReturnType<typeof defineFileModels>, storages: Storages, maxBytes: number, outbox?: Outbox,
- *   log: Pick<FastifyBaseLogger, 'warn'>}} Options
+ * @typedef {{models: ReturnType<typeof defineFileModels>, storages: Storages, maxBytes: number, later: Later,
+ *   purges?: Purges, log: Pick<FastifyBaseLogger, 'warn'>}} Options
  * @param {Options} options  `maxBytes`: of one file
  */
 // eslint-disable-next-line max-lines-per-function -- the closure is the object
-export function createFileStore ({ models: { Files, Deleted }, storages, maxBytes, outbox = SILENT, log }) {
+export function createFileStore ({ models: { Files, Deleted }, storages, maxBytes, later, purges = NO_PURGES, log }) {
   const uploads = createSemaphore(ARRIVING_MAX)
   const readAt = (/** @type {StoredFile} */ file) =>
     storages.get(storageNameOf(file)).read(keyOf(file), file.length)
@@ -154,9 +155,9 @@ export function createFileStore ({ models: { Files, Deleted }, storages, maxByte
         if (last !== null) gone = last
         const deleted = { deleted_at: new Date(), author }
         await Deleted.updateOne({ _id: file.filename }, deleted, { upsert: true, session }).exec()
-        await outbox.addUrls([urlOf(file), '/files'], session)
+        await later(purges.ofUrls([urlOf(file), '/files']), session)
       })
-      outbox.added()
+      purges.added()
       await discard(storageNameOf(gone), keyOf(gone))
     },
 

@@ -1,5 +1,5 @@
 import { Gauge } from 'prom-client'
-import { lagOf } from '../queue/queue.js'
+import { lagOf } from '../queue/depth.js'
 
 /**
  * Several processes see the same queue, so the largest value counts.

@@ -6,8 +6,10 @@ import { createWriteEdits } from './write-edits.js'
 /** @import {Wait} from '../database/transaction.js' */
 /** @import {Renderer} from '../markdown/renderer.js' */
 /** @import {KeyedMutex} from '../process/keyed-mutex.js' */
+/** @import {Task} from '../queue/entries.js' */
+/** @import {Later} from '../queue/queue.js' */
 /** @import {Head} from './head.js' */
-/** @import {Later, LinkTargets} from './link-targets.js' */
+/** @import {LinkTargets} from './link-targets.js' */
 /** @import {Models} from './model.js' */
 
 /** Both may be ''. @typedef {{author?: string, summary?: string}} Attribution */
@@ -50,11 +52,12 @@ import { createWriteEdits } from './write-edits.js'
  */
 
 /**
- * `add` runs within the transaction, `added` once it is durable.
- * @typedef {object} Outbox
- * @property {(commits: Commit[], session: ClientSession) => Promise<void>} add
- * @property {(changed: Recounted, session: ClientSession) => Promise<void>} addCounted
- * @property {(session: ClientSession) => Promise<void>} addEverything
+ * What an edit's transaction adds to the queue for the caches, see caching/purge-queue.js. `added` is called once it is
+ * durable.
+ * @typedef {object} Purges
+ * @property {(commits: Commit[]) => Task[]} ofCommits
+ * @property {(recounted: Recounted) => Task[]} ofCounted
+ * @property {() => Task[]} ofEverything
  * @property {() => void} added
  */
 
@@ -71,7 +74,7 @@ import { createWriteEdits } from './write-edits.js'
 /**
  * @typedef {{targets: LinkTargets, subpages: import('./subpages.js').SubpageLists, shortLinks: MovedLinks}} Between
  * @typedef {Between & {models: Models, later: Later, currentHtml: import('./current-html.js').CurrentHtml}} Stored
- * @typedef {Stored & {renderer: Renderer, outbox: Outbox, fanOut: FanOutEdits, runExclusive: KeyedMutex}} WriteContext
+ * @typedef {Stored & {renderer: Renderer, purges: Purges, fanOut: FanOutEdits, runExclusive: KeyedMutex}} WriteContext
  */
 
 export const WRITE_STRATEGIES = /** @type {const} */ (['sync', 'group-commit'])
@@ -86,7 +89,7 @@ export const WRITE_STRATEGIES = /** @type {const} */ (['sync', 'group-commit'])
 
 /** @param {WriteContext} context @param {Saving} saving */
 export function createCommit (context, { strategy, max, waitMs }) {
-  const { models: { Pages }, outbox, runExclusive } = context
+  const { models: { Pages }, purges, runExclusive } = context
   const connection = Pages.db
   const writeEdits = createWriteEdits(context)
 
@@ -97,13 +100,13 @@ export function createCommit (context, { strategy, max, waitMs }) {
       if ('refusal' in outcome) throw outcome.refusal
       return outcome
     }, wait)
-    outbox.added()
+    purges.added()
     return written
   }
 
   const commitEdit = strategy === 'sync'
     ? commitAlone
-    : createGroupCommit({ connection, writeEdits, commitAlone, onCommitted: outbox.added, max, waitMs })
+    : createGroupCommit({ connection, writeEdits, commitAlone, onCommitted: purges.added, max, waitMs })
 
   /**
    * Durable once it resolves. The mutex serialises writes of this process, the transaction detects those of others.

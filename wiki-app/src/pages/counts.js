@@ -3,7 +3,8 @@ import { driverOf } from '../database/driver.js'
 /** @import {ClientSession} from 'mongoose' */
 /** @import {Entry, Task} from '../queue/entries.js' */
 /** @import {SmallWork} from '../queue/together.js' */
-/** @import {Outbox} from './commit.js' */
+/** @import {Later} from '../queue/queue.js' */
+/** @import {Purges} from './commit.js' */
 /** @import {LinkTargets} from './link-targets.js' */
 /** @import {Models} from './model.js' */
 
@@ -43,10 +44,10 @@ export function countsOf ({ name, links, tags = { before: [], after: [] }, missi
  * A page that starts to link to another one and an edit that creates or deletes that one may both be committed without
  * having seen each other. The count writes to the document in `targets` that the other edit writes to, too. So one of
  * these two transactions comes after the other, and the count sees what exists, or is done again.
- * @param {Models} models @param {{targets: LinkTargets, outbox: Outbox}} parts
+ * @param {Models} models @param {{targets: LinkTargets, later: Later, purges: Purges}} parts
  * @returns {SmallWork}
  */
-export function createCounting (models, { targets, outbox }) {
+export function createCounting (models, { targets, later, purges }) {
   /** @param {Entry[]} entries @param {ClientSession} session */
   async function together (entries, session) {
     /** @type {(Content & {name: string})[]} */
@@ -54,11 +55,11 @@ export function createCounting (models, { targets, outbox }) {
     await count(models, contents, session)
     const outdated = await outdatedOf(contents, session)
     await targets.markOutdated(outdated, session)
-    await outbox.addCounted({
+    await later(purges.ofCounted({
       links: contents.some(({ links }) => links.length > 0),
       tags: contents.some(({ tags }) => tags.length > 0),
       pages: outdated
-    }, session)
+    }), session)
   }
 
   /**
@@ -79,7 +80,7 @@ export function createCounting (models, { targets, outbox }) {
     return [...new Set([...unknown, ...wrong.map(({ name }) => name)])]
   }
 
-  return { together, finished: outbox.added }
+  return { together, finished: purges.added }
 }
 
 /** @param {Models} models @param {Pick<Content, 'links' | 'tags'>[]} contents @param {ClientSession} session */

@@ -6,7 +6,8 @@ import { countsOf } from './counts.js'
 /** @import {Model} from 'mongoose' */
 /** @import {Renderer} from '../markdown/renderer.js' */
 /** @import {KeyedMutex} from '../process/keyed-mutex.js' */
-/** @import {Later, LinkTargets} from './link-targets.js' */
+/** @import {Later} from '../queue/queue.js' */
+/** @import {LinkTargets} from './link-targets.js' */
 /** @import {Page} from './model.js' */
 /** @import {PageView} from './read-pages.js' */
 

@@ -4,6 +4,7 @@ import { driverOf } from '../database/driver.js'
 import { NAME_ORDER } from './model.js'
 
 /** @import {ClientSession} from 'mongoose' */
+/** @import {Later} from '../queue/queue.js' */
 /** @import {Models, Target} from './model.js' */
 
 /** With more linking pages, everything is purged. */
@@ -12,8 +13,6 @@ export const LINKING_MAX = 1_000
 const MARKED_AT_ONCE = 1_000
 /** The kind of work that `markPart` does. */
 export const OUTDATED_LINKS = 'outdated-links'
-
-/** @typedef {(tasks: import('../queue/entries.js').Task[], session: ClientSession) => Promise<void>} Later */
 
 /**
  * Within the transaction that changes a page.

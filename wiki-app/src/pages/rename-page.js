@@ -28,7 +28,7 @@ const CURRENT_FIELDS = { title_key: 0 }
 
 /** @param {import('./commit.js').WriteContext} context */
 export function createRename (context) {
-  const { models: { Pages }, subpages: lists, shortLinks, outbox, runExclusive } = context
+  const { models: { Pages }, subpages: lists, shortLinks, later, purges, runExclusive } = context
   const planned = createRenamePlan(context.models)
   const move = createMove(context)
 
@@ -51,7 +51,7 @@ export function createRename (context) {
           moved = done.commits.flatMap(({ shortLinks: ids = [] }) => ids)
           return done
         }, wait))
-        outbox.added()
+        purges.added()
         return renamed
       } finally {
         // Also after an error: the database may have committed, and the answer been lost.
@@ -82,7 +82,7 @@ export function createRename (context) {
     const moved = await shortLinks.move(session, moves)
     const [firstCommit, ...commits] = done.flatMap(({ commits }) => commits)
       .map((commit) => ({ ...commit, shortLinks: moved.get(commit.name) }))
-    await outbox.add([{ ...firstCommit, above }, ...commits], session)
+    await later(purges.ofCommits([{ ...firstCommit, above }, ...commits]), session)
     return { revision: done[0].target.revision, subpages: others.length, commits: [firstCommit, ...commits] }
   }
 

@@ -12,14 +12,14 @@ import { createSubpages } from './subpages.js'
 
 /** @import {Renderer} from '../markdown/renderer.js' */
 /** @import {Work} from '../queue/worker.js' */
-/** @import {Outbox} from './commit.js' */
-/** @import {Later} from './link-targets.js' */
+/** @import {Later} from '../queue/queue.js' */
+/** @import {Purges} from './commit.js' */
 /** @typedef {typeof import('../database/batch-loader.js').createBatchLoader} CreateLoader */
 
 /** @typedef {ReturnType<typeof createPageStore>} PageStore */
 
-/** @type {Outbox} */
-const SILENT = { add: async () => {}, addCounted: async () => {}, addEverything: async () => {}, added: () => {} }
+/** @type {Purges} */
+const NO_PURGES = { ofCommits: () => [], ofCounted: () => [], ofEverything: () => [], added: () => {} }
 
 /** @type {import('./commit.js').MovedLinks} */
 const NO_LINKS = { move: async () => new Map(), forget: async () => {} }
@@ -36,13 +36,13 @@ const TOGETHER = { strategy: 'group-commit', max: 1_000, waitMs: 0 }
 /**
  * All names are canonical.
  * @typedef {{models: import('./model.js').Models, renderer: Renderer, later: Later, readsAtOnce: number}} Required
- * @typedef {{outbox?: Outbox, shortLinks?: import('./commit.js').MovedLinks, saving?: import('./commit.js').Saving,
+ * @typedef {{purges?: Purges, shortLinks?: import('./commit.js').MovedLinks, saving?: import('./commit.js').Saving,
  *   fanOut?: import('./commit.js').FanOutEdits}} Optional
  * @typedef {Required & Optional} Parts
  * @param {Parts & {createLoader?: CreateLoader, log: Pick<import('fastify').FastifyBaseLogger, 'warn'>}} parts
  */
 export function createPageStore ({
-  models, renderer, outbox = SILENT, later, shortLinks = NO_LINKS, fanOut = NO_FAN_OUT, saving = SYNC, readsAtOnce,
+  models, renderer, purges = NO_PURGES, later, shortLinks = NO_LINKS, fanOut = NO_FAN_OUT, saving = SYNC, readsAtOnce,
   createLoader, log
 }) {
   const { Pages } = models
@@ -50,7 +50,7 @@ export function createPageStore ({
   const targets = createLinkTargets(models, { later })
   const subpages = createSubpages(models)
   const currentHtml = createCurrentHtml({ Pages, targets, later, renderer, runExclusive, log })
-  const context = { models, targets, later, subpages, shortLinks, currentHtml, renderer, outbox, fanOut, runExclusive }
+  const context = { models, targets, later, subpages, shortLinks, currentHtml, renderer, purges, fanOut, runExclusive }
   const commit = createCommit(context, saving)
   const prepare = createPrepare(context)
   return {
@@ -68,12 +68,12 @@ export function createPageStore ({
     findSubpages: subpages.find,
     /** What `later` was given, for the queue. @type {Record<string, Work>} */
     works: {
-      [COUNTS]: createCounting(models, { targets, outbox }),
+      [COUNTS]: createCounting(models, { targets, later, purges }),
       [OUTDATED_LINKS]: {
         step: ({ name, done_up_to: doneUpTo }) => targets.markPart(name, doneUpTo),
         // Caches may have got pages since the edit that were not marked yet.
-        finish: (_entry, session) => outbox.addEverything(session),
-        finished: outbox.added
+        finish: (_entry, session) => later(purges.ofEverything(), session),
+        finished: purges.added
       }
     },
     migrations: migrationsOf(context),

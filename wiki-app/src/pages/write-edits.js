@@ -20,7 +20,7 @@ import { searchKey } from './search-key.js'
 
 /** @param {WriteContext} context */
 export function createWriteEdits (context) {
-  const { models: { Pages, Revisions }, later, outbox, fanOut } = context
+  const { models: { Pages, Revisions }, later, purges, fanOut } = context
   const writePages = createWritePages(context)
   const commitOf = createCommitOf(context)
   const histories = createHistories(context.models)
@@ -76,12 +76,12 @@ export function createWriteEdits (context) {
     const missing = afterEdits(await writePages(accepted, now, session), accepted)
     const revisions = accepted.map((each) => revisionOf(each, now))
     const { insertedIds } = await driverOf(Revisions).insertMany(revisions, { session })
-    await later(accepted.flatMap((each) => countsOf(countedOf(each, missing))), session)
+    const counts = accepted.flatMap((each) => countsOf(countedOf(each, missing)))
     /** @type {Commit[]} */
     const commits = []
     // One after the other: a session runs one command at a time.
     for (const each of accepted) commits.push(await commitOf(each, session))
-    await outbox.add(commits, session)
+    await later([...counts, ...purges.ofCommits(commits)], session)
     const changed = accepted.map(({ edit: { name, attribution: { author = '' } } }, at) =>
       ({ page: name, author, revision: insertedIds[at] }))
     await fanOut(changed, later, session)

@@ -8,7 +8,7 @@ import { driverOf } from '../database/driver.js'
  * @typedef {object} Entry
  * @property {import('mongoose').Types.ObjectId} _id
  * @property {string} kind  which work it is, see worker.js
- * @property {string} name  of a page
+ * @property {string} name  of a page; '' if the work names more than one
  * @property {any} [content]  what the work needs beside the name
  * @property {number} [weight]  of the content; 1 if absent
  * @property {string} done_up_to  '' at first; how far a long work has come
@@ -31,7 +31,7 @@ const schema = new mongoose.Schema({
   problem: String,
   set_aside_at: Date
 }, { collection: 'queue', versionKey: false, strict: 'throw', strictQuery: 'throw' })
-schema.index({ set_aside_at: 1, due_at: 1 })
+schema.index({ set_aside_at: 1, kind: 1, due_at: 1 })
 
 /** @typedef {Pick<Entry, 'kind' | 'name' | 'content' | 'weight'>} Task */
 
@@ -52,10 +52,13 @@ export function createEntries (connection) {
       await entries.insertMany(added, { session })
     },
 
-    /** @returns {Promise<{waiting: number, setAside: number, oldestAt: Date | null}>} of the oldest 10 000 */
-    async counts () {
+    /**
+     * @param {import('mongodb').Filter<Entry>} filter
+     * @returns {Promise<{waiting: number, setAside: number, oldestAt: Date | null}>} of the oldest 10 000
+     */
+    async counts (filter) {
       const found = await entries
-        .find({}, { projection: { set_aside_at: 1 }, sort: { _id: 1 }, limit: COUNTED_MAX })
+        .find(filter, { projection: { set_aside_at: 1 }, sort: { _id: 1 }, limit: COUNTED_MAX })
         .toArray()
       const waiting = found.filter(({ set_aside_at: at }) => at === undefined)
       return {

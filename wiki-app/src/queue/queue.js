@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createClaims } from './claims.js'
+import { createDepth } from './depth.js'
 import { createEntries } from './entries.js'
 import { createWaker } from './waker.js'
 import { createWorker, isLong } from './worker.js'
@@ -27,35 +28,35 @@ const TIMING = {
   failuresMax: 12
 }
 const CLOSE_MAX_MS = 2_000
-/** While there is always something to do. */
-const READ_EVERY_MS = 1_000
 
 /**
  * The wiki's list of things to do after an edit. The edit's transaction adds an entry, so a crash loses none. One
- * process at a time works on an entry.
+ * process at a time works on an entry. What is not in `works` others do: the purges of caches wait for the caches (see
+ * caching/purge-queue.js), and newer versions, which run beside this one or did, know more kinds.
  * @param {object} parts
  * @param {Connection} parts.connection
  * @param {Record<string, Work>} parts.works  by kind
+ * @param {string[]} [parts.elsewhere]  kinds that something else works on and watches
  * @param {(error: unknown) => boolean} parts.isUnavailable  the database is away: no failure of the entry
  * @param {Pick<import('fastify').FastifyBaseLogger, 'warn' | 'error'>} parts.log
  * @param {Partial<Timing>} [parts.timing]
  */
-export function createQueue ({ connection, works, isUnavailable, log, timing = {} }) {
+export function createQueue ({ connection, works, elsewhere = [], isUnavailable, log, timing = {} }) {
   const times = { ...TIMING, ...timing }
   const entries = createEntries(connection)
-  const claims = createClaims(entries.collection, times)
+  const claims = createClaims(entries.collection, { leaseMs: times.leaseMs, delayMaxMs: times.retryMaxMs })
   const closing = new AbortController()
   const { signal } = closing
   const waker = createWaker({ signal, gatherMs: 0 })
   const workOn = createWorker({ connection, claims, works, isUnavailable, log, timing: times, signal })
   let unreadable = false
   let running = Promise.resolve()
-  const depth = createDepth(entries)
+  // Also those of kinds that only newer versions know: they wait as well.
+  const depth = createDepth(entries, () => ({ kind: { $nin: elsewhere } }))
 
   /** @returns {Promise<boolean>} whether there was something to do */
   async function workOnce () {
     try {
-      // Those of other kinds are for newer versions, which run beside this one or did.
       const entry = await claims.claim(Object.keys(works))
       if (entry === null) {
         if (depth.state().waiting > 0) await depth.read()
@@ -91,6 +92,7 @@ export function createQueue ({ connection, works, isUnavailable, log, timing = {
     async add (tasks, session) {
       if (tasks.length === 0) return
       await entries.add(tasks, session)
+      if (!tasks.some(({ kind }) => kind in works)) return
       // It can be seen once the transaction is committed.
       for (const ms of times.lookAfterMs) waker.wakeUpIn(ms)
     },
@@ -104,28 +106,5 @@ export function createQueue ({ connection, works, isUnavailable, log, timing = {
   }
 }
 
-/** @param {import('./entries.js').Entries} entries */
-function createDepth (entries) {
-  let readAtMs = 0
-  /** @type {Awaited<ReturnType<typeof entries.counts>>} */
-  let counts = { waiting: 0, setAside: 0, oldestAt: null }
-
-  async function read () {
-    readAtMs = performance.now()
-    counts = await entries.counts()
-  }
-
-  return {
-    read,
-    async readAtTimes () {
-      if (performance.now() - readAtMs > READ_EVERY_MS) await read()
-    },
-    state: () => counts
-  }
-}
-
-/** @param {Date | null} oldestAt @param {Date} now @returns {number} whole seconds, as ids have them */
-export const lagOf = (oldestAt, now) =>
-  oldestAt === null ? 0 : Math.max(0, Math.round((now.getTime() - oldestAt.getTime()) / 1000))
-
 /** @typedef {ReturnType<typeof createQueue>} Queue */
+/** Within the edit's transaction. @typedef {Queue['add']} Later */

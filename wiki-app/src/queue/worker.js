@@ -47,7 +47,7 @@ export function createWorker ({ connection, claims, works, isUnavailable, log, t
       entry = { ...entry, done_up_to: doneUpTo, failures: 0 }
       onStep(entry)
     }
-    await claims.release(claimed)
+    await claims.release([claimed], 0)
   }
 
   /** @param {Entry} entry @param {Error} error @returns {Promise<number>} milliseconds until it is due again */

@@ -1,4 +1,4 @@
-import { lagOf } from '../queue/queue.js'
+import { lagOf } from '../queue/depth.js'
 
 /** @import {Node} from './nodes.js' */
 /** @import {Stack} from './stack-file.js' */

@@ -85,7 +85,7 @@ export function createFanOut ({ connection, models, way }) {
 
   return {
     /**
-     * @param {Changed[]} changes @param {import('../pages/link-targets.js').Later} later
+     * @param {Changed[]} changes @param {import('../queue/queue.js').Later} later
      * @param {ClientSession} session  of the edits
      */
     async add (changes, later, session) {
