@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
 import { pageText } from '../../scenarios/content.js'
 import { pageName } from '../../scenarios/plan.js'
@@ -45,6 +46,9 @@ export async function writePages (
 ) {
   let next = 0
   let saidAt = performance.now()
+  // Each writer may wait at the same moment, and Node would warn of a leak.
+  const waiting = AbortSignal.any([signal])
+  setMaxListeners(CONCURRENCY, waiting)
   const writer = async () => {
     while (next < pages.length) {
       const { page, sizeChars } = pages[next++]
@@ -59,7 +63,7 @@ export async function writePages (
         if (accepted.includes(status)) break
         const retryAfterS = Number(headers['retry-after']) || 1
         const wait = status === 503
-          ? () => delay(1000 * retryAfterS, undefined, { signal })
+          ? () => delay(1000 * retryAfterS, undefined, { signal: waiting })
           : status === 429 && onLimit !== undefined
             ? () => onLimit(retryAfterS)
             : null
