@@ -1,4 +1,4 @@
-"""What a trial of records found besides its samples: trial.json's `records`, checked."""
+"""What a trial of records, or of saves of pages, found besides its samples: trial.json's `records`, checked."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -10,10 +10,11 @@ SIGNALS = ("SIGTERM", "SIGKILL")
 
 @dataclass(frozen=True)
 class RecordCounts:
-    """Records, and what they took. None where it is not known, or where the service was stopped.
+    """Records or saves, and what they took. None where it is not known, or where the service was stopped.
 
-    `extra_s` is from the last answer until all records were stored; `database_cpu_share` is of one core; `signal` is
-    that which stopped the service, `waiting` the records that it had accepted and not stored just before.
+    `extra_s` is from the last answer until all were stored; `database_cpu_share` is of one core; the processor times
+    are of mongod, of the service or the wiki, and of Redis, until then; `signal` is that which stopped the service,
+    `waiting` the records that it had accepted and not stored just before.
     """
 
     acknowledged: int
@@ -24,15 +25,21 @@ class RecordCounts:
     database_cpu_s: float | None
     database_cpu_share: float | None
     service_cpu_s: float | None
+    shared_cpu_s: float | None
     signal: str | None
     waiting: int | None
 
     @property
-    def cpu_ms_per_record(self) -> float | None:
-        """Processor time of service and database ÷ stored records, ms."""
-        if self.database_cpu_s is None or self.service_cpu_s is None or not self.stored:
+    def cpu_s(self) -> float | None:
+        """Processor time of service, mongod and Redis, until all were stored."""
+        if self.database_cpu_s is None or self.service_cpu_s is None:
             return None
-        return 1000 * (self.database_cpu_s + self.service_cpu_s) / self.stored
+        return self.database_cpu_s + self.service_cpu_s + (self.shared_cpu_s or 0)
+
+    @property
+    def cpu_ms_per_record(self) -> float | None:
+        """That ÷ stored records, ms."""
+        return 1000 * self.cpu_s / self.stored if self.cpu_s is not None and self.stored else None
 
     @property
     def lost_share(self) -> float | None:
@@ -61,6 +68,7 @@ def read_record_counts(value: Any) -> RecordCounts | None:
         database_cpu_s=get_optional_number(value, "database_cpu_s"),
         database_cpu_share=get_optional_number(value, "database_cpu_share"),
         service_cpu_s=get_optional_number(value, "service_cpu_s"),
+        shared_cpu_s=get_optional_number(value, "shared_cpu_s"),
         signal=None if stop is None else str(stop["signal"]),
         waiting=None if stop is None else get_count(stop, "waiting"),
     )

@@ -1,4 +1,4 @@
-"""Write batching: the study's rows beside ours, losses by signal, and which time of gathering pays."""
+"""Write batching: the study's rows beside ours, losses by signal, pages by strategy, which time of gathering pays."""
 
 import json
 from contextlib import closing
@@ -12,6 +12,7 @@ from stevec_report.experiments import write_batching
 from stevec_report.record_counts import read_record_counts
 from stevec_report.run_folder import read_run
 
+PAGE = {"resource": "page", "framework": "none", "page_size_chars": 500}
 KILL = {"signal": "SIGKILL", "after_requests": 50, "spread": 10}
 CASES = {
     "koa-bulk": {"framework": "koa", "write_strategy": "bulk", "vus": 100},
@@ -21,8 +22,15 @@ CASES = {
     "bulk-16-1ms": {"framework": "fastify", "write_strategy": "bulk", "vus": 16, "gather_ms": 1},
     "bulk-16-5ms": {"framework": "fastify", "write_strategy": "bulk", "vus": 16, "gather_ms": 5},
     "kill-bulk": {"framework": "fastify", "write_strategy": "bulk", "vus": 100, "bound": "either", "record_stop": KILL},
+    "page-sync-16": {**PAGE, "write_strategy": "sync", "vus": 16},
+    "page-unsafe-write-behind-16": {**PAGE, "write_strategy": "unsafe-write-behind", "shared": "redis", "vus": 16},
+    "page-unsafe-bulk-100": {**PAGE, "write_strategy": "unsafe-bulk", "vus": 100},
 }
-DATABASE_S = {"sync-16": 2.0, "bulk-16-1ms": 2.0, "bulk-16-5ms": 0.5}
+DATABASE_S = {
+    **{"sync-16": 2.0, "bulk-16-1ms": 2.0, "bulk-16-5ms": 0.5},
+    **{"page-sync-16": 2.0, "page-unsafe-write-behind-16": 0.5},
+}
+SHARED_S = {"page-unsafe-write-behind-16": 0.25}
 LOST = (40, 10, 25, 0)
 REPETITIONS = len(LOST)
 
@@ -65,6 +73,7 @@ def add_records(value):
         "database_cpu_s": DATABASE_S.get(case, 1.0) * noise,
         "database_cpu_share": None if killed else 0.25,
         "service_cpu_s": None if killed else 0.5 * noise,
+        "shared_cpu_s": SHARED_S.get(case),
         "stop": {"signal": "SIGKILL", "waiting": 30} if killed else None,
     }
     if killed:
@@ -95,10 +104,26 @@ def test_every_row_of_the_study_has_ours_below_it_where_it_was_measured(analysis
     raw = next(row for row in found if (row["framework"], row["of"]) == ("raw", "here"))
     assert (raw["http_s"], raw["http_per_s"]) == (None, None)
     assert raw["extra_s"] > 0
+    page = next(row for row in found if row["framework"] == "wiki, a page")
+    assert (page["test"], page["extra_s"], page["ops_per_s"].centre) == ("insert unsafe-bulk", 1.25, pytest.approx(50))
     # Fastify stands behind the study's rows; fewer writers, and stopped services, are in other tables.
     assert [(row["framework"], row["test"]) for row in found if row["framework"] == "Fastify"] == [
         ("Fastify", "empty GET")
     ]
+
+
+def test_a_page_that_is_stored_after_its_answer_has_its_extra_time_and_the_processor_time_of_redis(analysis):
+    rows = {(row["what"], row["strategy"]): row for row in table(analysis, "writers").rows}
+    behind = rows["page of the wiki", "unsafe-write-behind"]
+    assert (behind["clients"], behind["extra_s"], behind["ops_per_s"].centre) == (16, 1.25, pytest.approx(50))
+    assert behind["http_s"] > 0
+    assert behind["cpu_ms"].centre == pytest.approx(1000 * 1.25 / 100, rel=0.03)
+    assert rows["page of the wiki", "sync"]["cpu_ms"].centre == pytest.approx(1000 * 2.5 / 100, rel=0.03)
+    # With 100 writers there is no sync to compare with.
+    (row,) = table(analysis, "pages-against-sync").rows
+    assert (row["strategy"], row["answers"], row["clients"]) == ("unsafe-write-behind", "before it is stored", 16)
+    assert row["ratio"].centre == pytest.approx(0.5, rel=0.05)
+    assert bare(row["verdict"]) == "less"
 
 
 def test_losses_are_listed_trial_by_trial_with_an_interval(analysis):

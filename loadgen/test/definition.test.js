@@ -317,7 +317,27 @@ describe('an experiment', () => {
         [{ settings: { resource: 'short-link', short_link_index: 'lsm' } }, /short_link_index must be equal to one of/],
         [{ settings: { edit_links: 10, page_size_chars: 500 } }, /a text with 10 links has at least 600 characters/],
         [{ settings: { framework: 'koa' } }, /framework and record_stop are for resource record/],
-        [{ settings: { write_strategy: 'bulk' } }, /write_strategy of a page is sync or group-commit, not bulk/],
+        [{ settings: { write_strategy: 'bulk' } }, /write_strategy of a page is sync or group-commit or .*, not bulk/],
+        [
+          { settings: { write_strategy: 'unsafe-bulk', edit_ratio: 0.5 } },
+          /write_strategy unsafe-bulk answers before it stores, .*: set edit_ratio to 1, edit to post/
+        ],
+        [
+          { settings: { write_strategy: 'unsafe-group', edit_ratio: 1, edit: 'create-get' } },
+          /write_strategy unsafe-group answers before it stores, .*: set edit_ratio to 1, edit to post/
+        ],
+        [
+          { settings: { write_strategy: 'unsafe-write-behind', edit_ratio: 1 } },
+          /write_strategy unsafe-write-behind needs a Redis: set shared to redis or redis-replicated/
+        ],
+        [
+          { settings: { ...RECORDS, edit_ratio: 1, write_strategy: 'unsafe-bulk' } },
+          /write_strategy of a record is none or sync or .*, not unsafe-bulk/
+        ],
+        [
+          { settings: { resource: 'short-link', edit_ratio: 1, write_strategy: 'unsafe-async' } },
+          /write_strategy of a short-link is sync, not unsafe-async/
+        ],
         [{ settings: { gather_ms: 5 } }, /gather_max and gather_ms are for group-commit, group, bulk, not for/],
         [{ settings: RECORDS }, /a GET inserts nothing: write_strategy must be none/],
         [{ settings: { ...RECORDS, edit_ratio: 0.5 } }, /a trial of records reads or writes: edit_ratio is 0 or 1/],

@@ -7,6 +7,7 @@ import { gunzipSync } from 'node:zlib'
 import { warmUp } from '../src/lab/warm-up.js'
 import { atOnceOf, newPageMessages, pageMessages } from '../src/lab/warm-up-messages.js'
 import { createWarmUpEdits } from '../src/lab/warm-up-pages.js'
+import { acceptedStatuses } from '../src/saves/strategy.js'
 import { createSandbox, json, samplesOf, trialsOf } from './helper.js'
 
 describe('the warm-up', () => {
@@ -157,6 +158,19 @@ describe('a warm-up', () => {
       warmUp({ door: closed.door, messages: pageMessages({ pages: 3, nextEdit }), rounds, signal }),
       /warm-up-\d answered 403 during the warm-up/
     )
+  })
+
+  test('takes 202 for an edit only where saves are answered before they are stored', async (t) => {
+    const rounds = { requests: 20, least: 1, most: 1 }
+    const nextEdit = createWarmUpEdits(1).like(settings)
+    /** @param {'sync' | 'unsafe-bulk'} strategy */
+    async function warmUpWith (strategy) {
+      const { door } = await listen(t, ({ method }) => method === 'POST' ? 202 : 200)
+      const messages = pageMessages({ pages: 3, nextEdit, accepted: acceptedStatuses({ write_strategy: strategy }) })
+      return warmUp({ door, messages, rounds, signal })
+    }
+    await assert.rejects(warmUpWith('sync'), /warm-up-\d answered 202 during the warm-up/)
+    assert.equal((await warmUpWith('unsafe-bulk')).writes, 2)
   })
 
   test('edits ten pages in turn with texts that all differ, in the sizes of the trial up to a limit', () => {

@@ -7,7 +7,10 @@ from stevec_report.analysis import Analysis
 from stevec_report.outcomes import MeasuredOutcome
 from stevec_report.record_counts import RecordCounts
 
-STRATEGIES = ("none", "sync", "group-commit", "async", "group", "bulk")
+STRATEGIES = (
+    *("none", "sync", "group-commit", "async", "group", "bulk"),
+    *("unsafe-async", "unsafe-group", "unsafe-bulk", "unsafe-write-behind"),
+)
 FRAMEWORKS = ("express", "koa", "fastify", "none")
 TITLES = {"express": "Express", "koa": "Koa", "fastify": "Fastify", "none": "raw", "wiki": "wiki, a page"}
 STUDY_CLIENTS = 100
@@ -47,7 +50,8 @@ def ways_of(analysis: Analysis) -> dict[Way, list[MeasuredOutcome]]:
     found: dict[Way, list[MeasuredOutcome]] = {}
     for o in analysis.valid:
         strategy = str(o.record.setting("write_strategy", "sync"))
-        framework = str(o.record.setting("framework", "none")) if o.record.records else "wiki"
+        is_page = o.record.setting("resource", "page") == "page"
+        framework = "wiki" if is_page else str(o.record.setting("framework", "none"))
         if strategy not in STRATEGIES or framework not in TITLES:
             continue
         gather = o.record.setting("gather_ms")
@@ -67,3 +71,15 @@ def figures(trials: Trials, of: Callable[[RecordCounts], float | None]) -> dict[
     """{number of a trial: a positive figure of its records}; trials without it are left out."""
     found = {o.number: of(o.record.records) for o in trials if o.record.records}
     return {number: value for number, value in found.items() if value is not None and value > 0}
+
+
+def ratios_to_sync(ways: Ways, way: Way) -> list[float]:
+    """Processor time of a stored write ÷ that of sync under the same load, in each repetition that has both."""
+    base = Way(way.framework, "sync", way.is_read, way.clients, None, None)
+    first, own = (_costs(ways.get(base, [])), _costs(ways[way]))
+    return [own[block] / first[block] for block in sorted(own.keys() & first.keys())]
+
+
+def _costs(trials: Trials) -> dict[tuple[int, int], float]:
+    found = figures(trials, lambda own: own.cpu_ms_per_record)
+    return {o.block: found[o.number] for o in trials if o.number in found}

@@ -6,8 +6,17 @@ from stevec_report import dependence, hypothesis_tests, intervals, limits, refer
 from stevec_report.analysis import Analysis
 from stevec_report.blocks import TRIALS_COLUMN, Block, Cell, Column, Row, Table, Words, trials_cell
 from stevec_report.dependence import Dependence
-from stevec_report.experiments import batching_losses
-from stevec_report.experiments.batching_ways import STUDY_CLIENTS, TITLES, Trials, Way, Ways, figures, ways_of
+from stevec_report.experiments import batching_losses, batching_pages
+from stevec_report.experiments.batching_ways import (
+    STUDY_CLIENTS,
+    TITLES,
+    Trials,
+    Way,
+    Ways,
+    figures,
+    ratios_to_sync,
+    ways_of,
+)
 from stevec_report.intervals import Interval
 from stevec_report.percentiles import over_trials
 
@@ -33,13 +42,14 @@ STUDY_REQUESTS = 100_000
 
 
 def blocks(analysis: Analysis) -> list[Block]:
-    """The study's table beside ours, losses, waits, and the times of gathering."""
+    """The study's table beside ours, losses, waits, pages by strategy, and the times of gathering."""
     ways, depending = ways_of(analysis), dependence.run_dependence(analysis)
     return [
         *_study_table(analysis, ways, depending),
         *batching_losses.losses(ways),
         *_waits_table(ways, depending),
-        *_gathering(ways, depending),
+        *batching_pages.against_sync(ways),
+        *_gathering(ways),
     ]
 
 
@@ -52,7 +62,7 @@ def _study_table(analysis: Analysis, ways: Ways, depending: Dependence) -> list[
     ours = {
         (TITLES[way.framework], way.title): (way, trials)
         for way, trials in ways.items()
-        if way.framework != "wiki" and way.clients == STUDY_CLIENTS and way.gather_ms is None and way.signal is None
+        if way.clients == STUDY_CLIENTS and way.gather_ms is None and way.signal is None
     }
     if not ours:
         return []
@@ -74,7 +84,8 @@ def _study_table(analysis: Analysis, ways: Ways, depending: Dependence) -> list[
             "ops/s: stored records ÷ both times together. Rows of here: geometric means over trials with their 95 % "
             f"interval, {depending.words}; seconds are medians, min and max those of all trials. Of raw inserts the "
             "times are from handing a record over until it is stored, and ops/s counts from the first to the last. "
-            "Processor time is of service and mongod together, and has less of other programs in it than times have. "
+            "Processor time is of service and mongod together (of a page: wiki, mongod and Redis) until all is stored, "
+            "and has less of other programs in it than times have. "
             "The study had 100 000 requests, about 100 connections, another machine and an unstated write concern; "
             "here an insert is on disk, and a group is complete after 1000 records or 1 s, not after the last request. "
             f"{rows.LIMITED_NOTE}",
@@ -101,18 +112,21 @@ def _exactly(value: float | None) -> Interval | None:
     return None if value is None else Interval(value, None, None, 1)
 
 
+def _extra_s(timed: Trials) -> float | None:
+    """Median of the seconds from the last answer until all was stored."""
+    counts = [o.record.records for o in timed if o.record.records]
+    return _median([c.extra_s for c in counts if c.extra_s is not None and c.stored])
+
+
 def _own_row(analysis: Analysis, way: Way, trials: Trials, depending: Dependence) -> Row:
     timed = limits.believed(trials)
-    counts = [o.record.records for o in timed if o.record.records]
     raw = way.framework == "none"
     shortest = [analysis.samples.query("SELECT min(response_ms) FROM {samples} WHERE answered", [o.number])[0][0]
                 for o in timed]  # fmt: skip
     return {
         "requests": round(_median([o.stats.requests for o in timed]) or 0),
         "http_s": None if raw else _median([o.stats.span_s for o in timed]),
-        "extra_s": _median([o.stats.span_s for o in timed])
-        if raw
-        else _median([c.extra_s for c in counts if c.extra_s is not None and c.stored]),
+        "extra_s": _median([o.stats.span_s for o in timed]) if raw else _extra_s(timed),
         "http_per_s": None if raw else depending.mean("answered_per_s", timed),
         "ops_per_s": depending.geometric(figures(timed, lambda own: own.ops_per_s)),
         "mean_ms": depending.mean("mean_ms", timed),
@@ -132,12 +146,12 @@ def _own_row(analysis: Analysis, way: Way, trials: Trials, depending: Dependence
 
 
 def _cpu_ms(trials: Trials) -> dict[int, float]:
-    """{number of a trial: processor time of service and mongod ÷ requests, ms}."""
+    """{number of a trial: processor time of service, mongod and Redis ÷ requests, ms}."""
     found = {}
     for o in trials:
         own = o.record.records
-        if own and own.service_cpu_s and own.database_cpu_s is not None and o.stats.requests:
-            found[o.number] = 1000 * (own.service_cpu_s + own.database_cpu_s) / o.stats.requests
+        if own and own.service_cpu_s and own.cpu_s is not None and o.stats.requests:
+            found[o.number] = 1000 * own.cpu_s / o.stats.requests
     return found
 
 
@@ -162,7 +176,10 @@ def _waits_table(ways: Ways, depending: Dependence) -> list[Block]:
                 "gather_ms": way.gather_ms,
                 "clients": way.clients,
                 **rows.percentiles(timed, depending),
+                "http_s": _median([o.stats.span_s for o in timed]),
+                "extra_s": _extra_s(timed),
                 "http_per_s": depending.mean("answered_per_s", timed),
+                "ops_per_s": depending.geometric(figures(timed, lambda own: own.ops_per_s)),
                 "cpu_ms": depending.geometric(figures(trials, lambda own: own.cpu_ms_per_record)),
                 "failed_share": rows.failed_share(timed),
                 "limited_by": rows.limited_by(trials),
@@ -174,10 +191,13 @@ def _waits_table(ways: Ways, depending: Dependence) -> list[Block]:
     return [
         Table(
             "writers",
-            "How long writers wait, and what a record takes.",
+            "How long writers wait, and what a write takes.",
             "Fastify and the wiki. Gathering: a time that is set; a dash: the default of the strategy, 1 s, and for "
-            "group-commit only as long as the write before it takes. Processor time: of service and mongod for a "
-            "stored record. Geometric means of the trials with their 95 % interval. A dash: p99 needs 1000 requests.",
+            "group-commit only as long as the write before it takes. HTTP: from the first request to the last answer; "
+            "extra: from then until everything is in the database; ops/s: stored ÷ both times together. Processor "
+            "time: of service (or wiki), mongod and Redis for a stored record or page, until everything is stored. The "
+            "unsafe strategies answer before they store: their waits leave out the time until then. Geometric means of "
+            "the trials with their 95 % interval, seconds are medians. A dash: p99 needs 1000 requests.",
             [
                 Column("what", "written", "text", left=True),
                 Column("strategy", "strategy", "text", left=True),
@@ -185,8 +205,11 @@ def _waits_table(ways: Ways, depending: Dependence) -> list[Block]:
                 Column("clients", "writers", "count"),
                 rows.P50,
                 rows.P99,
-                Column("http_per_s", "answered, 1/s", "interval"),
-                Column("cpu_ms", "processor time, ms a record", "interval"),
+                Column("http_s", "HTTP, s"),
+                Column("extra_s", "extra, s"),
+                Column("http_per_s", "HTTP/s", "interval"),
+                Column("ops_per_s", "ops/s", "interval"),
+                Column("cpu_ms", "processor time, ms a write", "interval"),
                 rows.FAILED,
                 rows.LIMITED,
                 TRIALS_COLUMN,
@@ -196,17 +219,13 @@ def _waits_table(ways: Ways, depending: Dependence) -> list[Block]:
     ]
 
 
-def _gathering(ways: Ways, depending: Dependence) -> list[Block]:
+def _gathering(ways: Ways) -> list[Block]:
     """The times of gathering against sync under the same load: processor time of a record in the same repetition."""
     pairs: dict[Way, tuple[list[float], float]] = {}
-    for way, trials in ways.items():
-        base = Way(way.framework, "sync", way.is_read, way.clients, None, None)
-        if way.gather_ms is None or base not in ways:
-            continue
-        first, own = (_costs(ways[base]), _costs(trials))
-        ratios = [own[block] / first[block] for block in sorted(own.keys() & first.keys())]
+    for way in ways:
+        ratios = [] if way.gather_ms is None else ratios_to_sync(ways, way)
         if ratios:
-            pairs[way] = (ratios, float(way.gather_ms))
+            pairs[way] = (ratios, float(way.gather_ms or 0))
     if not pairs:
         return []
     corrected = hypothesis_tests.holm({way: hypothesis_tests.t_test(ratios) for way, (ratios, _) in pairs.items()})
@@ -253,8 +272,3 @@ def _gathering(ways: Ways, depending: Dependence) -> list[Block]:
             found,
         ),
     ]
-
-
-def _costs(trials: Trials) -> dict[tuple[int, int], float]:
-    found = figures(trials, lambda own: own.cpu_ms_per_record)
-    return {o.block: found[o.number] for o in trials if o.number in found}

@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { waitUntil } from '@stevec/harness/processes'
 import { cpuSeconds } from '../lab/child-cpu.js'
 import { readCounter } from '../lab/counter.js'
+import { isMongod, watchProcessorTime } from '../lab/processor-time.js'
 import { generateLoad } from '../lab/trial-load.js'
-import { watchDatabase } from '../records/database-time.js'
 import { look, watchFeeds } from './feeds.js'
 import { AUTHOR } from './people.js'
 import { warmUpWatched } from './warm-up.js'
@@ -110,7 +110,7 @@ async function untilDone (db) {
  * @returns {() => {wiki_cpu_s: number, database_cpu_s: number | null}} used since then
  */
 function watchCpu (site, wiki) {
-  const databaseCpuS = watchDatabase(site)
+  const databaseCpuS = watchProcessorTime(site, isMongod)
   const beforeS = cpuSeconds(wiki.pid)
   return () => ({
     wiki_cpu_s: Math.round(1000 * (cpuSeconds(wiki.pid) - beforeS)) / 1000, database_cpu_s: databaseCpuS()

@@ -1,3 +1,5 @@
+import { problemsOfSaves } from '../saves/judge-saves.js'
+import { watchSaves } from '../saves/measure-saves.js'
 import { edgePlace } from '../stack/edge-names.js'
 import { expectedCounter, problemsOf } from './judge.js'
 import { keepMachineUse } from './machine-use.js'
@@ -27,15 +29,23 @@ export async function measure (context, trial, directory, elapsed) {
   const purgesSince = site.watchPurges(settings)
   const tracesSince = site.watchTraces?.(settings)
   const probeSettings = { ...settings, ...urlsOf(door), plan, mark, picture_markdown: pictureMarkdown, until_url: null }
+  const saves = await watchSaves(context, settings, mark)
   const load = await generateLoad({ ...context, settings, probeSettings, logStarts, directory })
   signal.throwIfAborted()
+  // What is stored now is purged afterwards.
+  const settled = await saves?.settle()
   const purges = await purgesSince()
   const traces = await tracesSince?.() ?? null
 
-  const samples = await readSamples({ load, settings, plan, mark, withPop: site.hasPops(settings), directory })
+  const samples = await readSamples({
+    load, settings, plan, mark, withPop: site.hasPops(settings), directory, onSample: saves?.onSample
+  })
   const counts = await settleCounts(site, settings, samples, logStarts)
   const wikiTotals = await totalsSince()
   await site.logs.keep(logStarts, directory)
+  const records = settled === undefined || samples.probe === null
+    ? undefined
+    : await saves?.compare(settled, samples.probe)
   // A killed nginx logs nothing of the requests that it had in flight.
   const comparable = samples.unreadable.length === 0 && load.fault === null
   const disagreements = comparable ? await site.logs.reconcile(directory, settings, counts.counter) : []
@@ -56,27 +66,44 @@ export async function measure (context, trial, directory, elapsed) {
     ...elapsed()
   }
   return {
-    problems: [...problemsOf(findings), ...disagreements, ...samples.unreadable],
+    problems: [
+      ...problemsOf(findings),
+      ...records === undefined || samples.probe === null ? [] : problemsOfSaves(settings, samples.probe, records),
+      ...disagreements,
+      ...samples.unreadable
+    ],
     warm_up: warmUp,
-    cold_proof: coldProof,
-    ...probeFacts(samples.probe),
-    counter: counts.counter,
-    wiki_totals: wikiTotals,
-    counter_expected: expectedCounter(findings),
-    refreshes: counts.refreshes,
-    purges,
-    traces,
-    log_lines: counts.logLines,
-    fault: findings.fault,
-    k6: load.k6,
-    generators: load.generators,
-    clock_skew_bound_ms: load.clockSkewBoundMs,
-    background: load.background === null ? null : backgroundFacts(settings.background_vus, load.background.k6, samples),
-    overlap: samples.overlap,
-    origin_samples: load.originSamples,
+    ...factsOf(findings, { load, samples, vus: settings.background_vus }),
+    ...records === undefined ? {} : { records },
     saturation: keepMachineUse({ ...load, directory, site, samples: samples.probe, settings })
   }
 }
+
+/**
+ * @param {import('./judge.js').Findings} findings
+ * @param {object} measured
+ * @param {import('./trial-load.js').TrialLoad} measured.load
+ * @param {import('./trial-samples.js').TrialSamples} measured.samples
+ * @param {number} measured.vus  of the background
+ */
+const factsOf = (findings, { load, samples, vus }) => ({
+  cold_proof: findings.coldProof,
+  ...probeFacts(samples.probe),
+  counter: findings.counter,
+  wiki_totals: findings.wikiTotals ?? null,
+  counter_expected: expectedCounter(findings),
+  refreshes: findings.refreshes,
+  purges: findings.purges,
+  traces: findings.traces ?? null,
+  log_lines: findings.logLines,
+  fault: findings.fault ?? null,
+  k6: load.k6,
+  generators: load.generators,
+  clock_skew_bound_ms: load.clockSkewBoundMs,
+  background: load.background === null ? null : backgroundFacts(vus, load.background.k6, samples),
+  overlap: samples.overlap,
+  origin_samples: load.originSamples
+})
 
 /**
  * Empties the caches and proves it.

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
 import { pageText } from '../../scenarios/content.js'
 import { pageName } from '../../scenarios/plan.js'
@@ -34,16 +35,20 @@ export class PageRefused extends Error {
  * @param {number} options.seed
  * @param {{page: number, sizeChars: number}[]} options.pages
  * @param {(page: number) => string} [options.nameOf]
+ * @param {number[]} [options.accepted]  statuses of a page that was written, or will be
  * @param {AbortSignal} options.signal
  * @param {(retryAfterS: number) => Promise<void>} [options.onLimit]  on a 429; the write is retried when it resolves
  * @param {(written: number, of: number) => void} [options.onProgress]  at most every 10 seconds
  * @throws {PageRefused}
  */
 export async function writePages (
-  { wikiUrl, seed, pages, nameOf = pageName, signal, onLimit, onProgress = () => {} }
+  { wikiUrl, seed, pages, nameOf = pageName, accepted = [200, 201], signal, onLimit, onProgress = () => {} }
 ) {
   let next = 0
   let saidAt = performance.now()
+  // Each writer may wait at the same moment, and Node would warn of a leak.
+  const waiting = AbortSignal.any([signal])
+  setMaxListeners(CONCURRENCY, waiting)
   const writer = async () => {
     while (next < pages.length) {
       const { page, sizeChars } = pages[next++]
@@ -55,10 +60,10 @@ export async function writePages (
           body: pageText(seed, page, sizeChars),
           timeoutMs: WRITE_TIMEOUT_MS
         })
-        if (status === 201 || status === 200) break
+        if (accepted.includes(status)) break
         const retryAfterS = Number(headers['retry-after']) || 1
         const wait = status === 503
-          ? () => delay(1000 * retryAfterS, undefined, { signal })
+          ? () => delay(1000 * retryAfterS, undefined, { signal: waiting })
           : status === 429 && onLimit !== undefined
             ? () => onLimit(retryAfterS)
             : null

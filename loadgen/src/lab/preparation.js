@@ -1,4 +1,7 @@
 import { request } from '@stevec/harness/request'
+import { countOf } from '../count-of.js'
+import { acceptedStatuses, isUnsafe } from '../saves/strategy.js'
+import { readSaving, waitUntilSettled } from '../saves/waiting.js'
 import { PROBE_LINK, PROBE_PAGE, PROBE_TEXT } from './cold.js'
 import { createShortLinks, writeShortLink, writeTargets } from './links.js'
 import { createPageSizes } from './page-sizes.js'
@@ -76,7 +79,8 @@ export function createPreparation ({ seed, emulated, signal, progress }) {
     async prepare (settings, doors, wikiUrls, mark) {
       const [wikiUrl] = wikiUrls
       const [missing, clients] = [sizes.missing(settings), clientsOf(settings)]
-      await writePages({ wikiUrl, seed, pages: missing, signal, onProgress: progress.writing })
+      const accepted = acceptedStatuses(settings)
+      await writePages({ wikiUrl, seed, pages: missing, accepted, signal, onProgress: progress.writing })
       sizes.wrote(missing)
       const written = await links.write({ wikiUrl, settings, signal, onProgress: progress.writing })
       let warmed = done.warmUps[settings.resource]
@@ -84,12 +88,14 @@ export function createPreparation ({ seed, emulated, signal, progress }) {
         for (const { sizeChars } of missing) writtenBytes += sizeChars
       } else {
         await writeProbe(wikiUrl, settings, signal)
+        await settle(settings, wikiUrls, signal)
         // Through the balancer, one of several wikis might get all edits.
         const ways = wikiUrls.length === 1 ? [doors.nocache] : wikiUrls.map((url) => ({ url }))
         warmed = await warmer.warm(settings, { wikiUrl, doors: ways })
         done.warmUps = { ...done.warmUps, [settings.resource]: warmed }
         progress.ready(missing.length, written, warmed)
       }
+      await settle(settings, wikiUrls, signal)
       if (makesLinks(settings)) await writeTargets({ wikiUrl, mark, links: settings.requests, signal })
       if (opensConnections(settings)) {
         await openConnections({ door: doors.source, connections: clients, signal })
@@ -107,6 +113,21 @@ export function createPreparation ({ seed, emulated, signal, progress }) {
 
 /** @param {Settings} settings */
 const makesLinks = ({ resource, edit_ratio: editRatio }) => resource === 'short-link' && editRatio > 0
+
+/**
+ * The next step reads what was written, and a trial begins with nothing left to store.
+ * @param {Settings} settings
+ * @param {string[]} wikiUrls
+ * @param {AbortSignal} signal
+ * @throws {Error} when something is not stored in time
+ */
+async function settle (settings, wikiUrls, signal) {
+  if (!isUnsafe(settings)) return
+  const { waiting } = await waitUntilSettled(() => readSaving(wikiUrls), signal)
+  if (waiting === 0) return
+  throw new Error(`before the trial, ${countOf(waiting, 'save')} still waited for the database after two minutes; ` +
+    'wiki.log in the stack\'s folder says why')
+}
 
 /** @param {Settings} settings */
 const clientsOf = ({ vus, background_vus: background }) => vus + background

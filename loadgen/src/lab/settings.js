@@ -6,6 +6,11 @@
  */
 
 /**
+ * Of the wiki, that answers before it stores.
+ * @typedef {typeof import('@stevec/wiki-app/strategy-names').DEFERRED_STRATEGIES[number]} UnsafeStrategy
+ */
+
+/**
  * The settings of a trial; docs/results-format.md explains each.
  * @typedef {object} Settings
  * @property {DoorName} door
@@ -47,7 +52,7 @@
  * @property {'id' | 'btree' | 'hashed'} short_link_index
  * @property {'database' | 'redis'} short_link_reads
  * @property {import('../../scenarios/records.js').Framework} framework
- * @property {import('../../scenarios/records.js').WriteStrategy} write_strategy
+ * @property {import('../../scenarios/records.js').WriteStrategy | UnsafeStrategy} write_strategy
  * @property {number | null} gather_max
  * @property {number | null} gather_ms
  * @property {import('../records/stop.js').RecordStop | null} record_stop

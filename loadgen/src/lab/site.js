@@ -3,6 +3,7 @@ import path from 'node:path'
 import { mongodUri } from '@stevec/harness/mongod'
 import { replicaSetUri } from '@stevec/harness/replica-set'
 import { needsPurges } from '@stevec/wiki-app/cache-policy'
+import { readSaving } from '../saves/waiting.js'
 import { emptyCache } from '../stack/cache.js'
 import { forgetShortLinks } from '../stack/shared.js'
 import { flexiblePorts } from '../stack/stack-ports.js'
@@ -171,7 +172,7 @@ function createStackSite ({
 
     causeFault: faultsOf({ origin, stack, signal }),
 
-    ...{ readCounter: () => readCounters(wikiUrls()), readTotals: () => readTotals(wikiUrls()) },
+    ...askersOf(wikiUrls),
 
     // The lab's own stack accepts any trial.
     async admit () {},
@@ -179,6 +180,13 @@ function createStackSite ({
     ended: preparation.ended
   }
 }
+
+/** @param {() => string[]} wikiUrls @returns {Pick<Site, 'readCounter' | 'readTotals' | 'readSaving'>} */
+const askersOf = (wikiUrls) => ({
+  readCounter: () => readCounters(wikiUrls()),
+  readTotals: () => readTotals(wikiUrls()),
+  readSaving: () => readSaving(wikiUrls())
+})
 
 /**
  * @param {Settings} settings
@@ -253,6 +261,8 @@ const faultsOf = ({ origin, stack, signal }) => async (fault, { generators, hasR
  * @property {() => Promise<import('./counter.js').Counter>} readCounter  and resets it to 0
  * @property {() => Promise<(import('./wiki-totals.js').Total | null)[]>} [readTotals]  of each wiki, and resets
  *   nothing; absent where the lab cannot ask each wiki
+ * @property {() => Promise<import('../saves/waiting.js').Saving>} [readSaving]  of all wikis; absent where the lab
+ *   cannot ask each wiki
  * @property {(trial: import('./matrix.js').PlannedTrial) => Promise<void>} admit  resolves when the trial may begin;
  *   throws when it may not
  * @property {(trial: import('./matrix.js').PlannedTrial, requestsSent: number) => void} ended  call after each trial

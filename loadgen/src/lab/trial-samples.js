@@ -18,8 +18,9 @@ import { extractSamples } from './samples.js'
  * @param {string} options.mark  see GeneratorSettings
  * @param {boolean} options.withPop  see extractSamples
  * @param {string} options.directory  of the trial
+ * @param {(sample: import('./samples.js').RequestSample) => void} [options.onSample]  of the probe
  */
-export async function readSamples ({ load, settings, plan, mark, withPop, directory }) {
+export async function readSamples ({ load, settings, plan, mark, withPop, directory, onSample = () => {} }) {
   const { sources, background, fault } = load
   /** Sentences. @type {string[]} */
   const unreadable = []
@@ -37,7 +38,10 @@ export async function readSamples ({ load, settings, plan, mark, withPop, direct
     plannedMs: settings.model === 'open' ? arrivalTimesOf(settings, plan) : null,
     ...namesOf(settings, mark),
     withPop,
-    onSample: (sample) => { if (fault !== null && wasCutOff(sample, fault)) cutOff += 1 }
+    onSample (sample) {
+      if (fault !== null && wasCutOff(sample, fault)) cutOff += 1
+      onSample(sample)
+    }
   }))
   /** Of the background. @type {number[]} */
   const doneAtUs = []

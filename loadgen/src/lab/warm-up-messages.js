@@ -42,17 +42,18 @@ const EDIT_EVERY = 10
  * @param {object} options
  * @param {number} options.pages  of trials, to read
  * @param {() => {name: string, text: string}} [options.nextEdit]  default: no edits
+ * @param {number[]} [options.accepted]  statuses of an edit
  * @param {number} [options.atOnce]
  * @returns {Messages}
  */
-export const pageMessages = ({ pages, nextEdit, atOnce = AT_ONCE }) => ({
+export const pageMessages = ({ pages, nextEdit, accepted = [200, 201], atOnce = AT_ONCE }) => ({
   read: (index) => ({ path: `/wiki/${pageName(index % pages)}`, statuses: [200] }),
   edit: nextEdit === undefined
     ? null
     : () => {
         const { name, text } = nextEdit()
         const headers = { 'content-type': 'text/markdown' }
-        return { path: `/wiki/${name}`, statuses: [200, 201], method: 'POST', headers, body: text }
+        return { path: `/wiki/${name}`, statuses: accepted, method: 'POST', headers, body: text }
       },
   editEvery: EDIT_EVERY,
   atOnce

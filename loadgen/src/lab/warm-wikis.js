@@ -1,3 +1,4 @@
+import { acceptedStatuses } from '../saves/strategy.js'
 import { writeTargets } from './links.js'
 import { atOnceOf, linkMessages, newLinksOf, newPageMessages, pageMessages } from './warm-up-messages.js'
 import { createWarmUpEdits } from './warm-up-pages.js'
@@ -31,7 +32,7 @@ export function createWikiWarmer ({ seed, emulated, signal }) {
     const atOnce = atOnceOf(settings, wikis)
     return settings.edit === 'create-get' && settings.edit_ratio > 0
       ? newPageMessages({ mark: nextMark(), nextEdit, atOnce })
-      : pageMessages({ pages: settings.pages, nextEdit, atOnce })
+      : pageMessages({ pages: settings.pages, nextEdit, accepted: acceptedStatuses(settings), atOnce })
   }
 
   /** @param {Settings} settings @param {string} wikiUrl */

@@ -1,5 +1,10 @@
+import { DEFERRED_STRATEGIES, WRITE_BEHIND } from '@stevec/wiki-app/strategy-names'
+import { isOnlySaves, isUnsafe } from '../saves/strategy.js'
+
 /** Those of the wiki, which is the only one to have pages. @type {string[]} */
-const OF_THE_WIKI = ['sync', 'group-commit']
+const OF_THE_WIKI = ['sync', 'group-commit', ...DEFERRED_STRATEGIES]
+/** @type {string[]} */
+const OF_RECORDS = ['none', 'sync', 'group-commit', 'async', 'group', 'bulk']
 const GATHERING = ['group-commit', 'group', 'bulk']
 
 /** What no record service has; the values that a trial of records may have. */
@@ -46,13 +51,33 @@ export function recordContradiction (settings) {
   if (resource === 'record') return ofService(settings) ?? ofStop(settings)
   if (framework !== 'none' || stop !== null) return 'framework and record_stop are for resource record'
   const known = resource === 'page' ? OF_THE_WIKI : ['sync']
-  return known.includes(strategy) ? null : `write_strategy of a ${resource} is ${known.join(' or ')}, not ${strategy}`
+  return notAmong(known, settings) ?? (isUnsafe(settings) ? ofUnsafe(settings) : null)
+}
+
+/** @param {string[]} known @param {import('../lab/settings.js').Settings} settings */
+const notAmong = (known, { resource, write_strategy: strategy }) => known.includes(strategy)
+  ? null
+  : `write_strategy of a ${resource} is ${known.join(' or ')}, not ${strategy}`
+
+/**
+ * What is read may be older than what was answered, and no answer has the revision that would say so.
+ * @param {import('../lab/settings.js').Settings} settings
+ */
+function ofUnsafe (settings) {
+  const { write_strategy: strategy, shared } = settings
+  if (!isOnlySaves(settings)) {
+    return `write_strategy ${strategy} answers before it stores, so each request has to be a save that is read by ` +
+      'none: set edit_ratio to 1, edit to post, background_vus to 0, and no fault'
+  }
+  return strategy === WRITE_BEHIND && shared === 'none'
+    ? `write_strategy ${strategy} needs a Redis: set shared to redis or redis-replicated`
+    : null
 }
 
 /** @param {import('../lab/settings.js').Settings} settings */
 function ofService (settings) {
   const { framework, write_strategy: strategy, edit_ratio: edits, page_size_chars: size } = settings
-  const other = notPlain(settings, 'records')
+  const other = notPlain(settings, 'records') ?? notAmong(OF_RECORDS, settings)
   if (other !== null) return other
   if (typeof size !== 'number' || size > TEXT_MAX_CHARS) {
     return `page_size_chars of a record is one number up to ${TEXT_MAX_CHARS}`

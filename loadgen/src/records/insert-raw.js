@@ -1,8 +1,8 @@
 import path from 'node:path'
 import { cpuSeconds } from '../lab/child-cpu.js'
 import { RAW_SUFFIX } from '../lab/generator.js'
+import { isMongod, watchProcessorTime } from '../lab/processor-time.js'
 import { watchMachine } from '../machine/watch.js'
-import { watchDatabase } from './database-time.js'
 import { startProgram } from './service.js'
 
 /** The part of a trial that k6 has otherwise: the program that inserts is its own client. */
@@ -31,7 +31,7 @@ export async function insertRaw ({ site }, { trial: { settings }, directory, mar
   try {
     await program.says(/ready/)
     const watch = watchMachine(() => [...site.processes(), program.watched])
-    const databaseCpuS = watchDatabase(site)
+    const databaseCpuS = watchProcessorTime(site, isMongod)
     const beforeS = cpuSeconds(program.pid)
     process.kill(program.pid, 'SIGUSR2')
     const [line] = await program.says(/^\{.*\}$/m, 1000 * settings.duration_max_s)

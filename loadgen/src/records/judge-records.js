@@ -19,16 +19,31 @@ export function problemsOfRecords ({ record_stop: stop }, { statuses }, records)
       problems.push(`${method} was answered ${wrong.map(([status, count]) => `${status} × ${count}`).join(', ')}`)
     }
   }
-  const { lost, failed, stop: stopped } = records
-  if (lost > 0 && stop?.signal !== 'SIGKILL') {
-    problems.push(`${countOf(lost, 'record')} ${lost === 1 ? 'was' : 'were'} acknowledged and not stored, of which ` +
-      `${failed ?? 'an unknown number'} failed at the database`)
-  }
-  if (stop === null && records.is_stored === false) {
-    problems.push('records still waited for the database after two minutes')
-  }
+  const { lost, failed, is_stored: isStored, stop: stopped } = records
+  problems.push(...problemsOfLoss({
+    lost: stop?.signal === 'SIGKILL' ? 0 : lost, failed, is_stored: isStored || stop !== null
+  }, 'record'))
   if (stop?.signal === 'SIGTERM' && stopped?.exit_code !== 0) {
     problems.push(`the service ended with ${stopped?.exit_code ?? 'a signal'} after SIGTERM, not with 0`)
+  }
+  return problems
+}
+
+/**
+ * @param {{lost: number, failed: number | null, is_stored: boolean}} found
+ * @param {string} what  was written
+ * @param {number} [waiting]  that still wait
+ * @returns {string[]} a sentence for what was acknowledged and is not stored, and one for what still waits
+ */
+export function problemsOfLoss ({ lost, failed, is_stored: isStored }, what, waiting) {
+  const problems = []
+  if (lost > 0) {
+    problems.push(`${countOf(lost, what)} ${lost === 1 ? 'was' : 'were'} acknowledged and not stored, of which ` +
+      `${failed ?? 'an unknown number'} failed at the database`)
+  }
+  if (!isStored) {
+    problems.push(`${waiting === undefined ? `${what}s` : countOf(waiting, what)} still waited for the database after ` +
+      'two minutes')
   }
   return problems
 }

@@ -10,6 +10,7 @@ import { insertRaw } from './insert-raw.js'
 import { problemsOfRecords } from './judge-records.js'
 import { sendRecords } from './send-records.js'
 import { compareStored, openCollection } from './stored.js'
+import { withTimes } from './times.js'
 
 /** No cache is between the client and the service. */
 const NO_CACHE = Object.freeze({ cold: true, observed: [], origin_requests: 0 })
@@ -19,8 +20,7 @@ const ACKNOWLEDGED = [201, 202]
 
 /**
  * What a trial of records found besides its samples; trial.json has it as `records` (docs/results-format.md).
- * @typedef {ReturnType<typeof compareStored> & Omit<Sent['records'], 'finished_at_us'> &
- *   {extra_s: number | null, ops_per_s: number | null, database_cpu_share: number | null}} Records
+ * @typedef {ReturnType<typeof compareStored> & import('./times.js').Timed<Sent['records']>} Records
  * @typedef {Awaited<ReturnType<typeof sendRecords>>} Sent
  */
 
@@ -30,7 +30,8 @@ const ACKNOWLEDGED = [201, 202]
  * @param {PlannedTrial} trial
  * @param {string} directory
  * @param {() => {wallS: number, monotonicS: number}} elapsed
- * @returns {Promise<Awaited<ReturnType<typeof import('../lab/measure.js').measure>> & {records: Records}>}
+ * @returns {Promise<Omit<Awaited<ReturnType<typeof import('../lab/measure.js').measure>>, 'records'> &
+ *   {records: Records}>}
  */
 export async function measureRecords (context, trial, directory, elapsed) {
   const { site } = context
@@ -75,7 +76,7 @@ async function judged ({ site, trial, directory, mark, sent, stored, elapsed }) 
     onSample: ({ status, iteration }) => { if (ACKNOWLEDGED.includes(status)) acknowledged.push(iteration) }
   })
   const compared = compareStored(acknowledged, stored)
-  const records = { ...compared, ...timesOf(sent, samples, compared.stored) }
+  const records = { ...compared, ...withTimes(sent.records, samples, compared.stored) }
   const nothing = { edge: 0, origin: 0, local: 0 }
   const findings = {
     ...{ trial, stores: false, coldProof: NO_CACHE, k6: load.k6, clockDriftMs: load.clockDriftMs, samples },
@@ -94,24 +95,5 @@ async function judged ({ site, trial, directory, mark, sent, stored, elapsed }) 
     ...{ background: null, overlap: null, origin_samples: load.originSamples },
     saturation: keepMachineUse({ ...load, directory, site, samples, settings }),
     records
-  }
-}
-
-/**
- * @param {Sent} sent
- * @param {import('../lab/samples.js').Counts} samples
- * @param {number} stored
- */
-function timesOf ({ records: { finished_at_us: finishedUs, ...rest } }, samples, stored) {
-  const { first_sent_at_us: firstUs, last_done_at_us: lastUs } = samples
-  if (firstUs === null || lastUs === null) return { ...rest, extra_s: null, ops_per_s: null, database_cpu_share: null }
-  const endUs = Math.max(lastUs, finishedUs ?? lastUs)
-  const wallS = (endUs - firstUs) / 1e6
-  const whole = finishedUs !== null && wallS > 0
-  return {
-    ...rest,
-    extra_s: whole ? (endUs - lastUs) / 1e6 : null,
-    ops_per_s: whole && stored > 0 ? stored / wallS : null,
-    database_cpu_share: whole && rest.database_cpu_s !== null ? rest.database_cpu_s / wallS : null
   }
 }

@@ -1,6 +1,6 @@
 import { cpuSeconds } from '../lab/child-cpu.js'
+import { isMongod, watchProcessorTime } from '../lab/processor-time.js'
 import { generateLoad } from '../lab/trial-load.js'
-import { watchDatabase } from './database-time.js'
 import { readStats, startProgram, whenStored } from './service.js'
 import { drawStop, stopInTheMiddle } from './stop.js'
 import { warmUpService } from './warm-up.js'
@@ -28,7 +28,7 @@ export async function sendRecords (context, { trial, directory, mark, mongodbUri
     const warmUp = await warmUpService(url, settings, signal)
     const before = await whenStored(url)
     if (before === null) throw new Error('the records of the warm-up could not be stored')
-    const databaseCpuS = watchDatabase(site)
+    const databaseCpuS = watchProcessorTime(site, isMongod)
     const beforeS = cpuSeconds(program.pid)
     const { fault: stopped, ...load } = await generateLoad({
       ...context,

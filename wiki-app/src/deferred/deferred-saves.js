@@ -36,6 +36,7 @@ export function createDeferredSaves ({ name: strategyName, strategy, isShared, k
     waiting: strategy.waiting,
     batches: strategy.batches,
     counts: keep.counts,
+    settledAt: keep.settledAt,
     links: strategy.links,
     isWaiting: strategy.isWaiting,
 

@@ -31,6 +31,15 @@ const PAUSE_MAX_MS = 1_000
 export function createKeep ({ store, failures, rendererVersion, tagOfs, isUnavailable, isAvailable, log }) {
   const givingUp = new AbortController()
   const counts = { saved: 0, failed: 0 }
+  /** @type {Date | null} */
+  let settledAt = null
+
+  /** @param {'saved' | 'failed'} outcome */
+  function count (outcome) {
+    counts[outcome]++
+    settledAt = new Date()
+    return outcome
+  }
 
   /** @param {any} error */
   const isTemporary = (error) => error?.statusCode === 503 || isUnavailable(error)
@@ -81,21 +90,22 @@ export function createKeep ({ store, failures, rendererVersion, tagOfs, isUnavai
     try {
       const stored = await persist(signal, work)
       if (stored === null) return 'given up'
-      counts.saved++
-      return 'saved'
+      return count('saved')
     } catch (error) {
       const problem = problemFor(named, error)
       const recorded = await persist(signal, () => failures.add(named, problem)).catch((error) => {
         log.error({ err: error, save: named.id }, 'the failure of a save cannot be recorded')
       })
       if (recorded === null) return 'given up'
-      counts.failed++
-      return 'failed'
+      return count('failed')
     }
   }
 
   return {
     counts: () => ({ ...counts }),
+
+    /** When the last save was stored, or failed; null: none since the start. */
+    settledAt: () => settledAt,
 
     settle,
 

@@ -15,7 +15,8 @@ import { lagOf } from '../queue/depth.js'
  * @property {ReturnType<import('../queue/queue.js').Queue['state']>} [queue]
  * @property {{failing: boolean, since: Date, sentAt: Date | null}} [mail]  of this process
  * @property {import('../words/words.js').Freshness & {since: Date}} [search]
- * @property {{strategy: string, records: number, bytes: number}} [deferred]  with an unsafe WRITE_STRATEGY
+ * @property {{strategy: string, settledAt: Date | null, records: number, bytes: number}} [deferred]  with an unsafe
+ *   WRITE_STRATEGY
  * @property {Stack | null} [stack]  null: STATUS_FILE cannot be read; undefined: there is none
  *
  * @typedef {object} Part
@@ -34,6 +35,7 @@ import { lagOf } from '../queue/depth.js'
  *   last_mail_at?: string | null,
  *   strategy?: string,
  *   waiting?: {records: number, bytes: number},
+ *   last_settled_at?: string | null,
  *   processes?: (Part & {restarts: number})[],
  *   nodes?: (Part & {role: Node['role']})[]
  * }} Service
@@ -165,8 +167,14 @@ const searchOf = ({ building, behindMs, problem, since }) => ({
 })
 
 /** It works as it was set. @param {NonNullable<Seen['deferred']>} deferred @returns {Service} */
-const savingOf = ({ strategy, records, bytes }) =>
-  ({ name: 'saving', status: 'ok', since: null, strategy, waiting: { records, bytes } })
+const savingOf = ({ strategy, settledAt, records, bytes }) => ({
+  name: 'saving',
+  status: 'ok',
+  since: null,
+  strategy,
+  waiting: { records, bytes },
+  last_settled_at: iso(settledAt)
+})
 
 /** @param {Stack | null} stack @param {Date} now @returns {NonNullable<Report['stack']>} */
 function stackOf (stack, now) {

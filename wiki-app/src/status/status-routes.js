@@ -30,7 +30,7 @@ export async function statusRoutes (app, {
       queue: queue.state(),
       mail: digests?.state(),
       search: { ...words.known(), since: startedAt },
-      deferred: deferred && { strategy: deferred.strategy, ...deferred.waiting() }
+      deferred: deferred && { strategy: deferred.strategy, settledAt: deferred.settledAt(), ...deferred.waiting() }
     }
     return reportOf({ ...seen, stack: await readStack() }, new Date())
   }

@@ -1,0 +1,52 @@
+"""What a save of a page of the wiki takes by each strategy, against sync: a table."""
+
+from stevec_report import hypothesis_tests, intervals
+from stevec_report.blocks import TRIALS_COLUMN, Block, Cell, Column, Row, Table, trials_cell
+from stevec_report.experiments.batching_ways import Ways, ratios_to_sync
+
+ANSWERS = {"group-commit": "after it is stored"}
+
+
+def against_sync(ways: Ways) -> list[Block]:
+    """Empty where no strategy was measured beside sync."""
+    pages = [way for way in ways if way.framework == "wiki" and way.strategy != "sync" and way.gather_ms is None]
+    pairs = {way: ratios for way in pages if (ratios := ratios_to_sync(ways, way))}
+    if not pairs:
+        return []
+    corrected = hypothesis_tests.holm({way: hypothesis_tests.t_test(ratios) for way, ratios in pairs.items()})
+    found: list[Row] = []
+    for way, ratios in pairs.items():
+        ratio, p = intervals.geometric_mean(ratios), corrected[way] if len(ratios) > 1 else None
+        is_shown = p is not None and p < hypothesis_tests.ALPHA
+        verdict = ("less" if ratio.centre < 1 else "more") if is_shown else "no difference shown"
+        found.append(
+            {
+                "strategy": way.strategy,
+                "answers": ANSWERS.get(way.strategy, "before it is stored"),
+                "clients": way.clients,
+                "ratio": ratio,
+                "p_holm": p,
+                "verdict": Cell(verdict, mark="confirmed" if is_shown else ""),
+                "trials": trials_cell(o.number for o in ways[way]),
+            }
+        )
+    return [
+        Table(
+            "pages-against-sync",
+            "What a save of a page takes by each strategy.",
+            "Processor time of wiki, mongod and Redis for a stored page, from the first request until everything is "
+            "stored, ÷ that of sync with as many writers in the same repetition; geometric means with their 95 % "
+            "interval, p of a t test after Holm's correction over all rows. A trial that has lost an acknowledged save "
+            "is invalid, and in no row.",
+            [
+                Column("strategy", "strategy", "text", left=True),
+                Column("answers", "answers", "text", left=True),
+                Column("clients", "writers", "count"),
+                Column("ratio", "÷ sync", "interval"),
+                Column("p_holm", "p, Holm", "p"),
+                Column("verdict", "", "text", left=True),
+                TRIALS_COLUMN,
+            ],
+            found,
+        )
+    ]
