@@ -100,7 +100,7 @@ export function createServices (config, log, parts) {
   const renderer = watched(rendering, metrics?.timed, tracing?.rendering)
   const { shortLinks, refuseOtherForms } = shortLinksOf(config, { models, connection, redis, replica, tracing })
   const stored = { models, renderer, outbox: purges, shortLinks, log, ...storeSettingsOf(config, tracing) }
-  const { pages, queue, fanOut } = pagesOf(stored, database, config)
+  const { pages, queue, fanOut } = pagesOf(stored, database, config, tracing)
   const store = watched(pages, metrics?.counted, tracing?.changing)
   const saving = createSaving({ config, log, store, shortLinks, renderer, models, database, redis, metrics })
   const history = createHistory(models, createHistories(models))
@@ -155,12 +155,13 @@ const watched = (part, ...watchers) => watchers.reduce((inner, watch) => watch ?
 /**
  * The store leaves work to the queue, which asks the store to do it.
  * @param {Omit<Parameters<typeof createPageStore>[0], 'later'> & {log: Log}} parts @param {Database} database
- * @param {Config} config
+ * @param {Config} config @param {Tracing} [tracing]
  */
-function pagesOf (parts, { connection, isUnavailable }, config) {
+function pagesOf (parts, { connection, isUnavailable }, config, tracing) {
   /** @type {Record<string, Work>} */
   const works = {}
-  const queue = createQueue({ connection, works, isUnavailable, log: parts.log })
+  const ofQueue = { connection, works, isUnavailable, log: parts.log, during: tracing?.processing }
+  const queue = watched(createQueue(ofQueue), tracing?.sending)
   const fanOut = fanOutOf(config, { connection, models: parts.models })
   const pages = createPageStore({ ...parts, later: queue.add, fanOut: fanOut?.add })
   Object.assign(works, pages.works, fanOut?.works)
