@@ -22,6 +22,9 @@ test('a waterfall has the steps below their parents, the times between them, and
     rowsOf(spans).map(({ span, start_ms: from, end_ms: until }) => [span?.name ?? 'gap', from, until]),
     [['GET', 0, 10], ['gap', 0, 1], [hostile, 1, 4], ['gap', 4, 6], ['second', 6, 8], ['gap', 8, 10]]
   )
+  const later = span({ span_id: 'd', parent_id: 'a', name: 'queue', start_ms: 90, end_ms: 95 })
+  assert.deepEqual(rowsOf([span({ start_ms: 9 }), later]).map(({ span, end_ms: until }) => [span?.name, until]),
+    [['GET', 10], [undefined, 10], ['queue', 95]], 'the time between a request and its work is no gap in the request')
   const page = waterfall({ title: hostile, spans, at: new Date(0) })
   assert.ok(!page.includes('<img') && !page.includes('<script') && page.includes('&#60;img'))
   assert.doesNotMatch(page, /(?:src|href)=["']?https?:/)
@@ -35,11 +38,12 @@ test('one save is recorded from the client to the database; wrong requests say w
 
   const output = path.join(sandbox.directory, 'save.html')
   const { exitCode, stdout, stderr } =
-    await sandbox.stevec(['trace', 'POST /wiki/A', '--body', 'a-text', '--door', 'cached', '--output', output])
+    await sandbox.stevec(['trace', 'POST /wiki/A', '--body', 'a-text [[B]]', '--door', 'cached', '--output', output])
   assert.equal(exitCode, 0, stderr)
   assert.match(stdout, /^status 201/)
   const page = readFileSync(output, 'utf8')
-  const texts = ['nginx edge', 'nginx origin', 'POST &#47;wiki', 'commitTransaction', 'render', 'insert revisions']
+  const texts = ['nginx edge', 'nginx origin', 'POST &#47;wiki', 'commitTransaction', 'render', 'insert revisions',
+    'process counts', 'process purge', 'delete queue']
   for (const text of texts) {
     assert.ok(page.includes(text.replace('&#47;', '/')), `${text} in ${page}`)
   }

@@ -101,7 +101,7 @@ export function createServices (config, log, parts) {
   const renderer = watched(rendering, metrics?.timed, tracing?.rendering)
   const { shortLinks, refuseOtherForms } = shortLinksOf(config, { models, connection, redis, replica, tracing })
   const stored = { models, renderer, purges, shortLinks, log, ...storeSettingsOf(config, tracing) }
-  const { pages, queue, fanOut } = pagesOf(stored, database, config)
+  const { pages, queue, fanOut } = pagesOf(stored, database, config, tracing)
   const store = watched(pages, metrics?.counted, tracing?.changing)
   const saving = createSaving({ config, log, store, shortLinks, renderer, models, database, redis, metrics })
   const history = createHistory(models, createHistories(models))
@@ -158,12 +158,15 @@ const watched = (part, ...watchers) => watchers.reduce((inner, watch) => watch ?
 /**
  * The store leaves work to the queue, which asks the store to do it.
  * @param {Omit<Parameters<typeof createPageStore>[0], 'later'> & {log: Log}} parts @param {Database} database
- * @param {Config} config
+ * @param {Config} config @param {Tracing} [tracing]
  */
-function pagesOf (parts, { connection, isUnavailable }, config) {
+function pagesOf (parts, { connection, isUnavailable }, config, tracing) {
   /** @type {Record<string, Work>} */
   const works = {}
-  const queue = createQueue({ connection, works, elsewhere: [PURGE], isUnavailable, log: parts.log })
+  const ofQueue = {
+    connection, works, elsewhere: [PURGE], isUnavailable, log: parts.log, during: tracing?.processing
+  }
+  const queue = watched(createQueue(ofQueue), tracing?.sending)
   const fanOut = fanOutOf(config, { connection, models: parts.models })
   const pages = createPageStore({ ...parts, later: queue.add, fanOut: fanOut?.add })
   Object.assign(works, pages.works, fanOut?.works)
@@ -241,9 +244,9 @@ const policyOf = (config) => cachePolicy(config.CACHE_POLICY, {
 
 /**
  * @param {Config} config @param {Log} log
- * @param {Pick<Parts, 'purge' | 'timing'> & {policy: CachePolicy, connection: Connection}} parts
+ * @param {Pick<Parts, 'purge' | 'timing' | 'tracing'> & {policy: CachePolicy, connection: Connection}} parts
  */
-function purgesOf (config, log, { purge, timing, policy, connection }) {
+function purgesOf (config, log, { purge, timing, policy, connection, tracing }) {
   if (purge === undefined) return undefined
   /** @type {Omit<Parameters<typeof createPurgeQueue>[0], 'purge'>} */
   const parts = {
@@ -255,6 +258,7 @@ function purgesOf (config, log, { purge, timing, policy, connection }) {
           staleByCounts: (recounted) => urlsForCounts(recounted, config.HOME_PAGE)
         },
     log,
+    during: tracing?.processing,
     timing: { repeatAfterMs: config.PURGE_REPEAT_AFTER_S * 1000, ...timing }
   }
   return typeof purge === 'function'

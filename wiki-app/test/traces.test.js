@@ -5,6 +5,7 @@ import { connect, createServer } from 'node:net'
 import { createInterface } from 'node:readline'
 import test from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { MongoClient } from 'mongodb'
 import { freePorts } from '@stevec/harness/ports'
 import { waitUntil } from '@stevec/harness/processes'
 import { startTraceReceiver } from '@stevec/harness/trace-receiver'
@@ -118,6 +119,84 @@ test('an edit shows its rendering, its transaction, and no text', async (t) => {
   await fetch(`${url}/search?q=${secret}`, { headers: { traceparent: SAMPLED } })
   await received(collector, has('GET /search'))
   assert.ok(!JSON.stringify(collector.spans).includes(secret))
+})
+
+/** @param {TestContext} t @param {string} uri */
+async function watchedQueue (t, uri) {
+  const client = await MongoClient.connect(uri)
+  const queue = await client.db().createCollection('queue')
+  const changes = queue.watch()
+  t.after(async () => {
+    await changes.close()
+    await client.close()
+  })
+  /** @type {any[]} */
+  const added = []
+  changes.on('change', (change) => { if (change.operationType === 'insert') added.push(change.fullDocument) })
+  return { queue, added }
+}
+
+test('what a traced edit leaves to the queue is done below it; an untraced one leaves no trace', async (t) => {
+  const collector = await receiver(t)
+  const uri = wiki.freshUri()
+  const { queue, added } = await watchedQueue(t, uri)
+  const { app, url } = await listening(t, collector.url, {
+    MONGODB_URI: uri, OTEL_TRACES_SAMPLER: 'parentbased_always_off'
+  })
+  assert.equal((await post(url, 'Untraced', '[[B]]')).status, 201)
+  assert.ok(await waitUntil(async () => added.length === 1 && await queue.countDocuments() === 0, WAIT_MAX_MS))
+  assert.equal((await post(url, 'Traced', '[[A]] [[B]]', { traceparent: SAMPLED })).status, 201)
+  await received(collector, has('process counts'))
+  assert.ok(await waitUntil(() => added.length === 2, WAIT_MAX_MS))
+  await app.close()
+
+  const { spans } = collector
+  const [sent, ...others] = named(spans, 'send counts')
+  assert.deepEqual(added.map(({ traceparent }) => traceparent), [undefined, `00-${TRACE}-${sent.span_id}-01`])
+  assert.deepEqual(others, [])
+  const facts = (/** @type {string} */ operation) => ({
+    'messaging.system': 'stevec',
+    'messaging.operation.name': operation,
+    'messaging.operation.type': operation,
+    'messaging.batch.message_count': 1,
+    'messaging.destination.name': 'counts'
+  })
+  assert.deepEqual([sent.kind, sent.attributes], ['producer', facts('send')])
+  assert.equal(named(spans, 'insert queue')[0].parent_id, sent.span_id)
+  assert.equal(sent.parent_id, named(spans, 'save page')[0].span_id)
+  const works = named(spans, 'process counts')
+  assert.deepEqual(works.map(({ kind, attributes }) => [kind, attributes]), [['consumer', facts('process')]])
+  assert.deepEqual([works[0].trace_id, works[0].parent_id, works[0].links], [TRACE, sent.span_id, []])
+  const commands = spans.filter(({ parent_id: parent }) => parent === works[0].span_id).map(({ name }) => name)
+  for (const name of ['delete queue', 'update targets', 'commitTransaction']) {
+    assert.ok(commands.includes(name), `${name} in ${commands}`)
+  }
+})
+
+test('work for several edits is below the first, and links to the others; when it fails, each is done alone', async (t) => {
+  const collector = await receiver(t)
+  const uri = wiki.freshUri()
+  const { queue } = await watchedQueue(t, uri)
+  const content = { links: [], tags: [], missing: null }
+  const entry = (/** @type {object} */ given) =>
+    ({ kind: 'counts', name: 'A', content, done_up_to: '', due_at: new Date(), claim: null, failures: 0, ...given })
+  const traces = ['1', '2'].map((digit) => digit.repeat(32))
+  await queue.insertMany([
+    ...traces.map((id) => entry({ traceparent: `00-${id}-${PARENT}-01` })),
+    entry({ traceparent: 'nonsense' }),
+    entry({}),
+    entry({ traceparent: SAMPLED, content: null })
+  ].map((each, index) => ({ ...each, due_at: new Date(Date.now() - 1000 + index) })))
+  await listening(t, collector.url, { MONGODB_URI: uri, OTEL_TRACES_SAMPLER: 'parentbased_always_off' })
+  const spans = await received(collector, (all) => named(all, 'process counts').length >= 4)
+  // The failed one is tried again.
+  const works = named(spans, 'process counts').sort((a, b) => a.start_ms - b.start_ms).slice(0, 4)
+  const count = 'messaging.batch.message_count'
+  assert.deepEqual(works.map(({ trace_id: id, attributes, failed }) => [id, attributes[count], failed]), [
+    [traces[0], 5, true], [traces[0], 1, false], [traces[1], 1, false], [TRACE, 1, true]
+  ])
+  const links = [traces[1], TRACE].map((id) => ({ trace_id: id, span_id: PARENT }))
+  assert.deepEqual([works[0].parent_id, works[0].links], [PARENT, links])
 })
 
 test('views that share a read of the database link to the one that has it', async (t) => {

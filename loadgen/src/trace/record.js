@@ -38,10 +38,18 @@ export async function recordRequest ({ receiver, directory, door, outer: outerRo
   const hops = await nginxSpans(directory, traceId, spanId, outerRole)
   const reached = hops.length === 0 || hops.at(-1)?.service === 'nginx origin'
   const ofTrace = () => receiver.spans.filter((span) => span.trace_id === traceId)
-  if (reached) await waitUntil(async () => ofTrace().some(({ kind }) => kind === 'server'), SPANS_MAX_MS)
+  if (reached) await waitUntil(async () => isComplete(ofTrace()), SPANS_MAX_MS)
   const outer = hops.at(-1) ?? client
   const wiki = ofTrace().map((span) => span.parent_id === spanId ? { ...span, parent_id: outer.span_id } : span)
   return { status, spans: [client, ...hops, ...wiki] }
+}
+
+/** @param {ReceivedSpan[]} spans  of the wiki: the request's, and those of the work that it left to the queue */
+function isComplete (spans) {
+  const tasks = (/** @type {string} */ kind) => spans
+    .filter((span) => span.kind === kind && !span.failed)
+    .reduce((sum, { attributes }) => sum + Number(attributes['messaging.batch.message_count']), 0)
+  return spans.some(({ kind }) => kind === 'server') && tasks('consumer') >= tasks('producer')
 }
 
 /**

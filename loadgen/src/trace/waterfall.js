@@ -42,7 +42,8 @@ function withGaps (parent, children, depth, rows) {
     if (end - until >= GAP_MIN_MS) found.push({ depth, start_ms: until, end_ms: end, span: null, within: parent.name })
   }
   for (const child of children) {
-    gap(child.start_ms)
+    // Work on the queue begins after its parent's end.
+    gap(Math.min(child.start_ms, parent.end_ms))
     found.push(...rows(child, depth))
     until = Math.max(until, child.end_ms)
   }

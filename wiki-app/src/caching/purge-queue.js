@@ -6,6 +6,7 @@ import { createPurgeEntries, purgeTasks } from './purge-entries.js'
 
 /** @import {Connection} from 'mongoose' */
 /** @import {Commit, Recounted} from '../pages/commit.js' */
+/** @import {During} from '../queue/worker.js' */
 /** @import {Stale} from './invalidation.js' */
 /** @import {Purge} from './purge-batch.js' */
 
@@ -40,12 +41,14 @@ const CONFIRMATION_CHECK_MS = 200
  * The part of the queue (queue/queue.js) that waits for caches: many entries become one purge, which is sent twice. An
  * edit's transaction writes its entry: a crash loses no purge, and no edit waits for a cache.
  * @typedef {{staleOf: (commit: Commit) => Stale, staleByCounts: (recounted: Recounted) => Stale | null}} Policy
- * @typedef {Policy & {connection: Connection, purge: Purge}} Parts
+ * @typedef {Policy & {connection: Connection, purge: Purge, during?: During}} Parts
  * @typedef {Pick<import('fastify').FastifyBaseLogger, 'warn' | 'error'>} Log
  * @param {Parts & {log: Log, timing?: Partial<Timing>, target?: import('./purge-queues.js').Target}} parts
  *   target: only these caches' entries; default: all
  */
-export function createPurgeQueue ({ connection, purge, staleOf, staleByCounts, log, timing = {}, target }) {
+export function createPurgeQueue ({
+  connection, purge, staleOf, staleByCounts, log, timing = {}, target, during = (_entries, work) => work()
+}) {
   const times = { ...TIMING, ...timing }
   const { gatherMs, repeatAfterMs, retryMs, confirmMs, checkMs, leaseMs } = times
   const store = createPurgeEntries(connection, { leaseMs, repeatAfterMs, target })
@@ -64,7 +67,7 @@ export function createPurgeQueue ({ connection, purge, staleOf, staleByCounts, l
   async function purgeBatch () {
     try {
       const entries = await store.claim(ENTRIES_PER_BATCH)
-      const waitMs = entries.length === 0 ? 0 : await purger.purgeEntries(entries)
+      const waitMs = entries.length === 0 ? 0 : await during(entries, () => purger.purgeEntries(entries))
       if (entries.length > 0) await depth.readAtTimes()
       else if (depth.state().waiting > 0) await depth.read()
       unreadable = false

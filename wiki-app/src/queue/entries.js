@@ -11,6 +11,7 @@ import { driverOf } from '../database/driver.js'
  * @property {string} name  of a page; '' if the work names more than one
  * @property {any} [content]  what the work needs beside the name
  * @property {number} [weight]  of the content; 1 if absent
+ * @property {string} [traceparent]  of the edit, if it is traced
  * @property {string} done_up_to  '' at first; how far a long work has come
  * @property {Date} due_at  while an entry is claimed: the end of the claim
  * @property {import('mongoose').Types.ObjectId | null} claim  the process that works on it
@@ -24,6 +25,7 @@ const schema = new mongoose.Schema({
   name: String,
   content: mongoose.Schema.Types.Mixed,
   weight: Number,
+  traceparent: String,
   done_up_to: String,
   due_at: Date,
   claim: mongoose.Schema.Types.ObjectId,
@@ -33,7 +35,7 @@ const schema = new mongoose.Schema({
 }, { collection: 'queue', versionKey: false, strict: 'throw', strictQuery: 'throw' })
 schema.index({ set_aside_at: 1, kind: 1, due_at: 1 })
 
-/** @typedef {Pick<Entry, 'kind' | 'name' | 'content' | 'weight'>} Task */
+/** @typedef {Pick<Entry, 'kind' | 'name' | 'content' | 'weight' | 'traceparent'>} Task */
 
 const COUNTED_MAX = 10_000
 

@@ -40,15 +40,16 @@ const CLOSE_MAX_MS = 2_000
  * @param {(error: unknown) => boolean} parts.isUnavailable  the database is away: no failure of the entry
  * @param {Pick<import('fastify').FastifyBaseLogger, 'warn' | 'error'>} parts.log
  * @param {Partial<Timing>} [parts.timing]
+ * @param {import('./worker.js').During} [parts.during]
  */
-export function createQueue ({ connection, works, elsewhere = [], isUnavailable, log, timing = {} }) {
+export function createQueue ({ connection, works, elsewhere = [], isUnavailable, log, timing = {}, during }) {
   const times = { ...TIMING, ...timing }
   const entries = createEntries(connection)
   const claims = createClaims(entries.collection, { leaseMs: times.leaseMs, delayMaxMs: times.retryMaxMs })
   const closing = new AbortController()
   const { signal } = closing
   const waker = createWaker({ signal, gatherMs: 0 })
-  const workOn = createWorker({ connection, claims, works, isUnavailable, log, timing: times, signal })
+  const workOn = createWorker({ connection, claims, works, isUnavailable, log, timing: times, signal, during })
   let unreadable = false
   let running = Promise.resolve()
   // Also those of kinds that only newer versions know: they wait as well.

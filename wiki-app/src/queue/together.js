@@ -24,18 +24,19 @@ class Lost extends Error {}
  * @param {(error: unknown) => boolean} parts.isUnavailable  the database is away: no failure of an entry
  * @param {(entry: Entry, error: Error) => Promise<number>} parts.onFailure
  * @param {AbortSignal} parts.signal
+ * @param {import('./worker.js').During} parts.during
  */
-export function createTogether ({ connection, claims, isUnavailable, onFailure, signal }) {
+export function createTogether ({ connection, claims, isUnavailable, onFailure, signal, during }) {
   /**
    * One that cannot be done holds up no other.
    * @param {SmallWork} work @param {Entry[]} claimed @returns {Promise<number>} milliseconds until one is due again
    */
   async function doAll (work, claimed) {
     try {
-      await inTransaction(connection, async (session) => {
+      await during(claimed, () => inTransaction(connection, async (session) => {
         if (!await claims.finish(claimed, session)) throw new Lost()
         await work.together(claimed, session)
-      })
+      }))
       work.finished()
       return 0
     } catch (error) {

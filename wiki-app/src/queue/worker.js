@@ -15,6 +15,11 @@ import { createTogether } from './together.js'
 
 /** @typedef {LongWork | import('./together.js').SmallWork} Work */
 
+/**
+ * Runs work on entries of one kind, and watches it.
+ * @typedef {<T>(entries: Entry[], work: () => Promise<T>) => Promise<T>} During
+ */
+
 /** @param {Work} work @returns {work is LongWork} */
 export const isLong = (work) => 'step' in work
 
@@ -28,10 +33,13 @@ export const isLong = (work) => 'step' in work
  * @param {Pick<import('fastify').FastifyBaseLogger, 'warn' | 'error'>} parts.log
  * @param {{retryMs: number, retryMaxMs: number, failuresMax: number}} parts.timing
  * @param {AbortSignal} parts.signal
+ * @param {During} [parts.during]
  */
-export function createWorker ({ connection, claims, works, isUnavailable, log, timing, signal }) {
+export function createWorker ({
+  connection, claims, works, isUnavailable, log, timing, signal, during = (_entries, work) => work()
+}) {
   const { retryMs, retryMaxMs, failuresMax } = timing
-  const doTogether = createTogether({ connection, claims, isUnavailable, onFailure, signal })
+  const doTogether = createTogether({ connection, claims, isUnavailable, onFailure, signal, during })
 
   /** @param {LongWork} work @param {Entry} claimed @param {(entry: Entry) => void} onStep @returns {Promise<void>} */
   async function toTheEnd (work, claimed, onStep) {
@@ -66,10 +74,10 @@ export function createWorker ({ connection, claims, works, isUnavailable, log, t
   async function doLong (work, claimed, onStep) {
     let entry = claimed
     try {
-      await toTheEnd(work, claimed, (next) => {
+      await during([claimed], () => toTheEnd(work, claimed, (next) => {
         entry = next
         onStep()
-      })
+      }))
       return 0
     } catch (error) {
       if (isUnavailable(error)) throw error

@@ -1,6 +1,7 @@
 import { defaultTextMapGetter, ROOT_CONTEXT, SpanKind, SpanStatusCode } from '@opentelemetry/api'
 import { W3CTraceContextPropagator } from '@opentelemetry/core'
 import { pathOf } from '../observe/request-log.js'
+import { startClock } from './steps.js'
 
 /** @import {IncomingMessage, RequestListener, ServerResponse} from 'node:http' */
 /** @import {Span, Tracer} from '@opentelemetry/api' */
@@ -28,8 +29,7 @@ export function createRequestSpans (tracer, steps) {
       const parent = traceparent === undefined
         ? ROOT_CONTEXT
         : propagator.extract(ROOT_CONTEXT, request.headers, defaultTextMapGetter)
-      const offsetMs = Date.now() - performance.now()
-      const now = () => offsetMs + performance.now()
+      const now = startClock()
       const span = tracer.startSpan(method, { kind: SpanKind.SERVER, startTime: now() }, parent)
       if (!span.isRecording()) return steps.outside(() => listener(request, response))
       span.setAttributes({

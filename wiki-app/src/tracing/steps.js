@@ -11,6 +11,12 @@ import { ROOT_CONTEXT, SpanStatusCode, trace } from '@opentelemetry/api'
 
 /** @typedef {ReturnType<typeof createSteps>} Steps */
 
+/** @returns {Active['now']} */
+export function startClock () {
+  const offsetMs = Date.now() - performance.now()
+  return () => offsetMs + performance.now()
+}
+
 /**
  * Spans below the one that the calling code runs in; without one, nothing is recorded.
  *
@@ -52,22 +58,30 @@ export function createSteps (tracer) {
     return { span: tracer.startSpan(name, { startTime, ...options }, trace.setSpan(ROOT_CONTEXT, span)), now }
   }
 
+  /** Also across promises, until `unfollow`. @template T @param {Active} trace @param {() => T} work @returns {T} */
+  function follow (trace, work) {
+    followed++
+    return atOnce(undefined, () => storage.run(trace, work))
+  }
+
+  function unfollow () {
+    followed--
+    if (followed > 0) return
+    storage.disable()
+    for (const each of whenIdle) each()
+  }
+
   return {
     active,
     below,
     atOnce,
-
-    /** Also across promises, until `unfollow`. @template T @param {Active} trace @param {() => T} work @returns {T} */
-    follow (trace, work) {
-      followed++
-      return atOnce(undefined, () => storage.run(trace, work))
-    },
-    unfollow () {
-      followed--
-      if (followed > 0) return
-      storage.disable()
-      for (const each of whenIdle) each()
-    },
+    follow,
+    unfollow,
+    /**
+     * Follows a trace until the work ends, and its span with it.
+     * @template T @param {Active} trace @param {() => Promise<T>} work @returns {Promise<T>}
+     */
+    followToTheEnd: (trace, work) => ended(trace, () => follow(trace, work)).finally(unfollow),
     isFollowing: () => followed > 0,
     /** @param {() => void} each  called when the last followed trace has ended */
     onIdle: (each) => { whenIdle.push(each) },

@@ -1,5 +1,6 @@
 import { createCommandSpans } from './command-spans.js'
 import { createSpanExport } from './span-export.js'
+import { createQueueSpans } from './queue-spans.js'
 import { createRequestSpans } from './request-spans.js'
 import { createSharedReads } from './shared-reads.js'
 import { createSteps } from './steps.js'
@@ -10,9 +11,9 @@ import { createWaits } from './waits.js'
 const CHANGES = /** @type {const} */ (['save', 'remove', 'rename'])
 
 /**
- * Traces by OpenTelemetry: a span for each sampled request, with its steps and its commands to the database below it.
- * What decorates a part of the wiki here has the part's own interface, so no part knows of traces, and an untraced wiki
- * runs without this module.
+ * Traces by OpenTelemetry: a span for each sampled request, with its steps, its commands to the database and the work
+ * that it leaves to the queue below it. What decorates a part of the wiki here has the part's own interface, so no part
+ * knows of traces, and an untraced wiki runs without this module.
  * @param {import('../settings.js').Config} config
  * @param {(text: string) => void} warn
  */
@@ -28,6 +29,7 @@ export function createTracing (config, warn) {
     commands: createCommandSpans(steps),
     createLoader: createSharedReads(steps),
     waiting: createWaits(steps),
+    ...createQueueSpans(tracer, steps),
     close,
 
     /**
