@@ -7,6 +7,7 @@ import { buffer } from 'node:stream/consumers'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import mongoose from 'mongoose'
+import { waitUntil } from '@stevec/harness/processes'
 import { readBackup } from '../src/backup/read.js'
 import { judge } from '../torture/oracle.js'
 import { stored } from '../torture/torture.js'
@@ -14,6 +15,7 @@ import { BROWSER, createLog, get, save, untilFound, useWiki } from './helper.js'
 import { largePng, png } from './images.js'
 
 const wiki = useWiki()
+const WAIT_MAX_MS = 60_000
 /** A wiki of a version whose pages had no tags, no list of their links and no version of their renderer. */
 const BEFORE_LINKS = 'wiki-before-links.jsonl'
 /** A wiki of a version whose titles were found by `title_key`. */
@@ -173,4 +175,30 @@ test('the text index and its field leave a database of an older version, and wor
   await client.db().collection('migrations').deleteOne({ _id: /** @type {any} */ (4) })
   await wiki.build(t, { MONGODB_URI: uri })
   assert.deepEqual(await leftOver(), [0, 0])
+})
+
+test('purges that an older version left are sent, each as often as it is still due', async (t) => {
+  const uri = wiki.freshUri()
+  const client = await mongoose.mongo.MongoClient.connect(uri)
+  t.after(() => client.close())
+  const db = client.db()
+  const due = { everything: false, tags: [], due_at: new Date(0), claim: null }
+  await db.collection('purges').insertMany([
+    { ...due, urls: ['/wiki/new'], again: false }, { ...due, urls: ['/wiki/once'], again: true },
+    // Of a version whose entries had no tags.
+    { everything: false, urls: ['/wiki/older'], again: false, due_at: new Date(0) }
+  ])
+  await db.collection('queue').createIndex({ set_aside_at: 1, due_at: 1 })
+  /** @type {string[]} */
+  const purged = []
+  await wiki.build(t, { MONGODB_URI: uri }, {
+    purge: async (stale) => { purged.push(...stale.everything ? ['everything'] : stale.urls) },
+    timing: { gatherMs: 5, repeatAfterMs: 30, retryMs: 5, retryMaxMs: 20, checkMs: 20 }
+  })
+  const left = () => db.collection('queue').countDocuments()
+  assert.ok(await waitUntil(async () => purged.length >= 5 && await left() === 0, WAIT_MAX_MS))
+  assert.deepEqual(purged.sort(), ['/wiki/new', '/wiki/new', '/wiki/older', '/wiki/older', '/wiki/once'])
+  assert.deepEqual(await db.listCollections({ name: 'purges' }).toArray(), [])
+  const indexes = (await db.collection('queue').indexes()).map(({ name }) => name)
+  assert.deepEqual(indexes.sort(), ['_id_', 'set_aside_at_1_kind_1_due_at_1'])
 })

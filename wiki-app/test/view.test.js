@@ -162,9 +162,9 @@ test('a view takes one database read, without the text for a 304; an outdated co
   /** @type {string[]} */
   const commands = []
   const client = mongoose.connections[mongoose.connections.length - 1].getClient()
-  // The queue reads, too, at times of its own.
+  // The queue and the index of words read, too, at times of their own.
   client.on('commandStarted', ({ commandName, command }) => {
-    if (command[commandName] === 'pages') commands.push(`${commandName} ${Object.keys(command.projection ?? {})}`)
+    if (command.projection?.html_hash) commands.push(`${commandName} ${Object.keys(command.projection ?? {})}`)
   })
   const validators = 'find revision,html_hash,subpages_hash,renderer,links_outdated,rendered_at,deleted_at,redirect_to'
   const whole = `${validators},html,content_bytes,modified_at,tags,subpages`
