@@ -106,7 +106,7 @@ export function createServices (config, log, parts) {
   const saving = createSaving({ config, log, store, shortLinks, renderer, models, database, redis, metrics })
   const history = createHistory(models, createHistories(models))
   const people = peopleOf(users, { ...made, fanOut, config, log, database, models, history })
-  metrics?.addParts({ redis, queue, mail: people.digests })
+  metrics?.addParts({ redis, queue, mail: people.digests, purges })
   const pictures = createPictures({
     config, log, connection, createS3: parts.createS3, later: queue.add, purges
   })

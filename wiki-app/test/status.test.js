@@ -187,6 +187,11 @@ test('the status shows Redis and its failover, purges, the stack and nothing els
   refuses = true
   await save(app, 'page', 'other text')
   assert.ok(await waitUntil(async () => (await statusOf(app)).serviceOf('caches').status === 'degraded', CHANGE_MAX_MS))
+  const waiting = await waitUntil(async () => {
+    const { page, serviceOf } = await statusOf(app)
+    return serviceOf('caches').purges.waiting === 1 && page
+  }, CHANGE_MAX_MS)
+  assert.match(String(waiting), /Purges that wait: 1, the oldest for \d+ s/)
   refuses = false
   assert.ok(await waitUntil(async () => (await statusOf(app)).serviceOf('caches').status === 'ok', CHANGE_MAX_MS))
 

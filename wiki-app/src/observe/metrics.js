@@ -5,7 +5,7 @@ import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom
 import { ConfigError } from '../config-error.js'
 import { deferredMetrics } from './deferred-metrics.js'
 import { mailMetrics } from './mail-metrics.js'
-import { queueMetrics } from './queue-metrics.js'
+import { purgeMetrics, queueMetrics } from './queue-metrics.js'
 import { createRequestDurations } from './request-durations.js'
 import { wordsMetrics } from './words-metrics.js'
 
@@ -117,11 +117,16 @@ const databaseGauge = (ping) => new Gauge({
 })
 
 /**
- * @typedef {{redis?: {state: () => {available: boolean}}, queue: Pick<Queue, 'state'>, mail?: ObservedMail}} Observed
+ * @typedef {{redis?: {state: () => {available: boolean}}, queue: Pick<Queue, 'state'>, mail?: ObservedMail,
+ *   purges?: Parameters<typeof purgeMetrics>[0]}} Observed
  * @param {Observed} parts
  */
-const metricsOf = ({ redis, queue, mail }) =>
-  [...queueMetrics(queue), ...redis ? [redisGauge(redis)] : [], ...mail ? mailMetrics(mail) : []]
+const metricsOf = ({ redis, queue, mail, purges }) => [
+  ...queueMetrics(queue),
+  ...redis ? [redisGauge(redis)] : [],
+  ...mail ? mailMetrics(mail) : [],
+  ...purges ? purgeMetrics(purges) : []
+]
 
 /** @param {{state: () => {available: boolean}}} redis */
 const redisGauge = ({ state }) => new Gauge({

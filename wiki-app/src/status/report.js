@@ -11,7 +11,7 @@ import { lagOf } from '../queue/depth.js'
  * @property {WikiProcess[]} processes  of this wiki
  * @property {{available: boolean, since: Date, nodes: Node[], failedOverAt: Date | null}} database
  * @property {{available: boolean, since: Date, failedOverAt: Date | null}} [redis]
- * @property {{failing: boolean, since: Date, purgedAt: Date | null, lagS: number | null}} [purges]
+ * @property {ReturnType<import('../caching/purge-queue.js').PurgeQueue['state']>} [purges]
  * @property {ReturnType<import('../queue/queue.js').Queue['state']>} [queue]
  * @property {{failing: boolean, since: Date, sentAt: Date | null}} [mail]  of this process
  * @property {import('../words/words.js').Freshness & {since: Date}} [search]
@@ -28,6 +28,7 @@ import { lagOf } from '../queue/depth.js'
  *   last_failover_at?: string | null,
  *   last_purge_at?: string | null,
  *   last_purge_lag_s?: number | null,
+ *   purges?: {waiting: number, lag_s: number},
  *   tasks?: {waiting: number, set_aside: number, lag_s: number},
  *   building?: boolean,
  *   behind_s?: number,
@@ -64,7 +65,7 @@ export function reportOf ({ processes, database, redis, purges, queue, mail, sea
     wikiOf(processes),
     databaseOf(database),
     ...redis === undefined ? [] : [redisOf(redis)],
-    ...purges === undefined ? [] : [cachesOf(purges)],
+    ...purges === undefined ? [] : [cachesOf(purges, now)],
     ...queue === undefined ? [] : [queueOf(queue, now)],
     ...mail === undefined ? [] : [mailOf(mail)],
     ...search === undefined ? [] : [searchOf(search)],
@@ -131,13 +132,14 @@ const redisOf = ({ available, since, failedOverAt }) => ({
   last_failover_at: iso(failedOverAt)
 })
 
-/** @param {NonNullable<Seen['purges']>} purges @returns {Service} */
-const cachesOf = ({ failing, since, purgedAt, lagS }) => ({
+/** @param {NonNullable<Seen['purges']>} purges @param {Date} now @returns {Service} */
+const cachesOf = ({ failing, since, purgedAt, lagS, waiting, oldestAt }, now) => ({
   name: 'caches',
   status: failing ? 'degraded' : 'ok',
   since: iso(since),
   last_purge_at: iso(purgedAt),
-  last_purge_lag_s: lagS
+  last_purge_lag_s: lagS,
+  purges: { waiting, lag_s: lagOf(oldestAt, now) }
 })
 
 /** @param {NonNullable<Seen['queue']>} queue @param {Date} now @returns {Service} */
