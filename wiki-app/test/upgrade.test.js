@@ -198,7 +198,7 @@ test('purges that an older version left are sent, each as often as it is still d
   const left = () => db.collection('queue').countDocuments()
   assert.ok(await waitUntil(async () => purged.length >= 5 && await left() === 0, WAIT_MAX_MS))
   assert.deepEqual(purged.sort(), ['/wiki/new', '/wiki/new', '/wiki/older', '/wiki/older', '/wiki/once'])
-  assert.deepEqual(await db.listCollections({ name: 'purges' }).toArray(), [])
+  assert.equal(await db.collection('purges').countDocuments(), 0)
   const indexes = (await db.collection('queue').indexes()).map(({ name }) => name)
   assert.deepEqual(indexes.sort(), ['_id_', 'set_aside_at_1_kind_1_due_at_1'])
 })

@@ -18,8 +18,8 @@ export function purgesInQueue ({ models: { Pages } }) {
     /** @type {Collection<any>} */ (/** @type {unknown} */ (Pages.db.collection(name)))
 
   /**
-   * Earlier versions kept what caches have to be purged of in a collection of its own. An entry that a wiki of such a
-   * version purges at this moment may be purged once more.
+   * Earlier versions kept what caches have to be purged of in a collection of its own. It stays: a wiki of such a
+   * version that still runs writes to it. An entry that it purges at this moment may be purged once more.
    * @returns {Promise<number>} moved entries; after a crash it begins anew
    */
   async function run () {
@@ -33,7 +33,6 @@ export function purgesInQueue ({ models: { Pages } }) {
       await purges.deleteMany({ _id: { $in: old.map(({ _id }) => _id) } })
       moved += old.length
     }
-    await purges.drop()
     await queue.dropIndex(OLD_INDEX).catch((error) => { if (!NOT_THERE.has(error.code)) throw error })
     return moved
   }

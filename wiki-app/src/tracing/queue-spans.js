@@ -43,7 +43,8 @@ export function createQueueSpans (tracer, steps) {
     sending: (queue) => ({
       ...queue,
       async add (tasks, session) {
-        if (tasks.length === 0 || steps.active() === undefined) return queue.add(tasks, session)
+        // A group of edits may go on after the request that began it.
+        if (tasks.length === 0 || !steps.active()?.span.isRecording()) return queue.add(tasks, session)
         const { name, attributes } = about('send', tasks)
         return steps.step(name, () => {
           const traceparent = traceparentOf(/** @type {import('./steps.js').Active} */ (steps.active()).span)
