@@ -229,14 +229,22 @@ test('a save that Redis does not answer in time is not acknowledged; the answer 
   t.after(own.stop)
   const { app } = await build(t, { REDIS_URL: own.url, WRITES_PER_MINUTE: '0' })
   const { pid } = own.identity()
-  await pauseProcess(pid)
-  try {
-    const answer = await save(app, 'a', 'text')
-    assert.equal(answer.statusCode, 503)
-    assert.match(answer.json().detail, /did not answer in time. Your save may be made all the same; look at the page/)
-  } finally {
-    process.kill(pid, 'SIGCONT')
+  /** @returns {Promise<string>} what the author of a save gets to know */
+  async function saveWhilePaused () {
+    assert.ok(await waitUntil(async () => (await save(app, 'a', 'text')).statusCode === 202, WAIT_MAX_MS))
+    await pauseProcess(pid)
+    try {
+      const answer = await save(app, 'a', 'text')
+      assert.equal(answer.statusCode, 503)
+      return answer.json().detail
+    } finally {
+      process.kill(pid, 'SIGCONT')
+    }
   }
+  // The wiki may notice the pause by another command, before the save: then Redis cannot take it.
+  const isLate = async () => /did not answer in time. Your save may be made all the same; look at the page/
+    .test(await saveWhilePaused())
+  assert.ok(await waitUntil(isLate, WAIT_MAX_MS))
 })
 
 test('while the database is away saves are accepted, shown as pending, and stored once it is back', async (t) => {
@@ -327,28 +335,33 @@ test('a wiki that stops stores what waits; without its database it leaves that t
   t.after(() => client.destroy())
   await client.del(Object.values(keys))
   await testbed.start()
+  // Again if Redis does not answer within the wiki's limit, on a busy machine: that save may have been made, too.
   const put = async (/** @type {string} */ name) => {
-    const { status } = await fetch(`${testbed.url}/api/v1/pages/${name}`, {
-      method: 'PUT', headers: { 'content-type': 'application/json' }, body: '{"content":"text"}'
-    })
-    assert.equal(status, 202)
+    const isAccepted = async () => {
+      const { status } = await fetch(`${testbed.url}/api/v1/pages/${name}`, {
+        method: 'PUT', headers: { 'content-type': 'application/json' }, body: '{"content":"text"}'
+      })
+      return status === 202
+    }
+    assert.ok(await waitUntil(isAccepted, WAIT_MAX_MS))
   }
   await Promise.all(Array.from({ length: 50 }, (_, index) => put(`page${index}`)))
   await testbed.stopWiki(0)
   assert.equal(await client.xLen(keys.stream), 0)
   const { db } = await place(t, testbed.uri)
-  assert.equal(await db.collection('revisions').countDocuments(), 50)
+  assert.equal((await db.collection('revisions').distinct('page')).length, 50)
 
   await testbed.startWiki(0, '/readyz')
   await testbed.killMongod()
   assert.ok(await waitUntil(async () => (await fetch(`${testbed.url}/wiki/a`)).status === 503, WAIT_MAX_MS))
   await put('later')
   await testbed.stopWiki(0)
-  assert.equal(await client.xLen(keys.stream), 1)
-  assert.match(testbed.log(), /"waiting":1.*saves wait in Redis for the next process/)
+  const waiting = await client.xLen(keys.stream)
+  assert.ok(waiting >= 1)
+  assert.match(testbed.log(), new RegExp(`"waiting":${waiting}.*saves wait in Redis for the next process`))
   await testbed.startDatabase()
   await testbed.startWiki(0, '/readyz')
-  assert.ok(await waitUntil(async () => (await textsOf(db, 'later')).length === 1, WAIT_MAX_MS))
+  assert.ok(await waitUntil(async () => (await textsOf(db, 'later')).length === waiting, WAIT_MAX_MS))
 })
 
 test('a wiki with another strategy says that saves wait in Redis; the right one stores them', async (t) => {
