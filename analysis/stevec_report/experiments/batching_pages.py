@@ -1,8 +1,7 @@
 """What a save of a page of the wiki takes by each strategy, against sync: a table."""
 
-from stevec_report import hypothesis_tests, intervals
 from stevec_report.blocks import TRIALS_COLUMN, Block, Cell, Column, Row, Table, trials_cell
-from stevec_report.experiments.batching_ways import Ways, ratios_to_sync
+from stevec_report.experiments.batching_ways import Comparison, Ways, compare_to_sync
 
 ANSWERS = {"group-commit": "after it is stored"}
 
@@ -10,26 +9,21 @@ ANSWERS = {"group-commit": "after it is stored"}
 def against_sync(ways: Ways) -> list[Block]:
     """Empty where no strategy was measured beside sync."""
     pages = [way for way in ways if way.framework == "wiki" and way.strategy != "sync" and way.gather_ms is None]
-    pairs = {way: ratios for way in pages if (ratios := ratios_to_sync(ways, way))}
-    if not pairs:
+    compared = compare_to_sync(ways, pages)
+    if not compared:
         return []
-    corrected = hypothesis_tests.holm({way: hypothesis_tests.t_test(ratios) for way, ratios in pairs.items()})
-    found: list[Row] = []
-    for way, ratios in pairs.items():
-        ratio, p = intervals.geometric_mean(ratios), corrected[way] if len(ratios) > 1 else None
-        is_shown = p is not None and p < hypothesis_tests.ALPHA
-        verdict = ("less" if ratio.centre < 1 else "more") if is_shown else "no difference shown"
-        found.append(
-            {
-                "strategy": way.strategy,
-                "answers": ANSWERS.get(way.strategy, "before it is stored"),
-                "clients": way.clients,
-                "ratio": ratio,
-                "p_holm": p,
-                "verdict": Cell(verdict, mark="confirmed" if is_shown else ""),
-                "trials": trials_cell(o.number for o in ways[way]),
-            }
-        )
+    found: list[Row] = [
+        {
+            "strategy": way.strategy,
+            "answers": ANSWERS.get(way.strategy, "before it is stored"),
+            "clients": way.clients,
+            "ratio": own.ratio,
+            "p_holm": own.p_holm,
+            "verdict": _verdict(own),
+            "trials": trials_cell(o.number for o in ways[way]),
+        }
+        for way, own in compared.items()
+    ]
     return [
         Table(
             "pages-against-sync",
@@ -50,3 +44,9 @@ def against_sync(ways: Ways) -> list[Block]:
             found,
         )
     ]
+
+
+def _verdict(own: Comparison) -> Cell:
+    if not own.is_shown:
+        return Cell("no difference shown")
+    return Cell("less" if own.ratio.centre < 1 else "more", mark="confirmed")

@@ -1,9 +1,11 @@
 """The trials of the experiment write-batching, by what they write and how."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from stevec_report import hypothesis_tests, intervals
 from stevec_report.analysis import Analysis
+from stevec_report.intervals import Interval
 from stevec_report.outcomes import MeasuredOutcome
 from stevec_report.record_counts import RecordCounts
 
@@ -73,8 +75,31 @@ def figures(trials: Trials, of: Callable[[RecordCounts], float | None]) -> dict[
     return {number: value for number, value in found.items() if value is not None and value > 0}
 
 
-def ratios_to_sync(ways: Ways, way: Way) -> list[float]:
-    """Processor time of a stored write ÷ that of sync under the same load, in each repetition that has both."""
+@dataclass(frozen=True)
+class Comparison:
+    """Processor time of a stored write ÷ that of sync under the same load. `p_holm` is None with one repetition."""
+
+    ratio: Interval
+    p_holm: float | None
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether the two differ beyond noise."""
+        return self.p_holm is not None and self.p_holm < hypothesis_tests.ALPHA
+
+
+def compare_to_sync(ways: Ways, compared: Iterable[Way]) -> dict[Way, Comparison]:
+    """Without those that were not measured beside sync. p of a t test, after Holm's correction over all of them."""
+    pairs = {way: ratios for way in compared if (ratios := _ratios_to_sync(ways, way))}
+    corrected = hypothesis_tests.holm({way: hypothesis_tests.t_test(ratios) for way, ratios in pairs.items()})
+    return {
+        way: Comparison(intervals.geometric_mean(ratios), corrected[way] if len(ratios) > 1 else None)
+        for way, ratios in pairs.items()
+    }
+
+
+def _ratios_to_sync(ways: Ways, way: Way) -> list[float]:
+    """In each repetition that has both."""
     base = Way(way.framework, "sync", way.is_read, way.clients, None, None)
     first, own = (_costs(ways.get(base, [])), _costs(ways[way]))
     return [own[block] / first[block] for block in sorted(own.keys() & first.keys())]

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from stevec_report import dependence, hypothesis_tests, intervals, limits, reference, rows, wording
+from stevec_report import dependence, limits, reference, rows, wording
 from stevec_report.analysis import Analysis
 from stevec_report.blocks import TRIALS_COLUMN, Block, Cell, Column, Row, Table, Words, trials_cell
 from stevec_report.dependence import Dependence
@@ -13,8 +13,8 @@ from stevec_report.experiments.batching_ways import (
     Trials,
     Way,
     Ways,
+    compare_to_sync,
     figures,
-    ratios_to_sync,
     ways_of,
 )
 from stevec_report.intervals import Interval
@@ -221,19 +221,14 @@ def _waits_table(ways: Ways, depending: Dependence) -> list[Block]:
 
 def _gathering(ways: Ways) -> list[Block]:
     """The times of gathering against sync under the same load: processor time of a record in the same repetition."""
-    pairs: dict[Way, tuple[list[float], float]] = {}
-    for way in ways:
-        ratios = [] if way.gather_ms is None else ratios_to_sync(ways, way)
-        if ratios:
-            pairs[way] = (ratios, float(way.gather_ms or 0))
-    if not pairs:
+    compared = compare_to_sync(ways, (way for way in ways if way.gather_ms is not None))
+    if not compared:
         return []
-    corrected = hypothesis_tests.holm({way: hypothesis_tests.t_test(ratios) for way, (ratios, _) in pairs.items()})
     found: list[Row] = []
     paying: dict[str, float] = {}
-    for way, (ratios, ms) in pairs.items():
-        ratio, p = intervals.geometric_mean(ratios), corrected[way] if len(ratios) > 1 else None
-        pays = p is not None and p < hypothesis_tests.ALPHA and ratio.centre < 1
+    for way, own in compared.items():
+        ms = float(way.gather_ms or 0)
+        pays = own.is_shown and own.ratio.centre < 1
         if pays:
             paying[way.strategy] = min(ms, paying.get(way.strategy, ms))
         found.append(
@@ -241,13 +236,13 @@ def _gathering(ways: Ways) -> list[Block]:
                 "strategy": way.strategy,
                 "clients": way.clients,
                 "gather_ms": ms,
-                "ratio": ratio,
-                "p_holm": p,
+                "ratio": own.ratio,
+                "p_holm": own.p_holm,
                 "verdict": Cell("pays" if pays else "not shown to pay", mark="confirmed" if pays else ""),
                 "trials": trials_cell(o.number for o in ways[way]),
             }
         )
-    strategies = dict.fromkeys(way.strategy for way in pairs)
+    strategies = dict.fromkeys(way.strategy for way in compared)
     said = [
         f"of {name} it is {paying[name]:g} ms" if name in paying else f"of {name} none is shown to pay"
         for name in strategies

@@ -1,4 +1,5 @@
 import { createClaims } from '../queue/claims.js'
+import { createDepth } from '../queue/depth.js'
 import { createEntries } from '../queue/entries.js'
 import { purgeKeysOf } from './invalidation.js'
 
@@ -39,8 +40,8 @@ export function createPurgeEntries (connection, { leaseMs, repeatAfterMs, target
   const notYetPurged = { ...own, done_up_to: '' }
 
   return {
-    queue,
-    notYetPurged,
+    /** Of the edits that the caches have not confirmed. */
+    depth: createDepth(queue, notYetPurged),
 
     /** @param {number} max */
     claim: (max) => /** @type {Promise<Entry[]>} */ (claims.claimDue(own, max)),

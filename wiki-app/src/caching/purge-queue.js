@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createDepth } from '../queue/depth.js'
 import { createWaker } from '../queue/waker.js'
 import { createBatchPurger } from './purge-batch.js'
 import { createPurgeEntries, purgeTasks } from './purge-entries.js'
@@ -52,7 +51,7 @@ export function createPurgeQueue ({
   const times = { ...TIMING, ...timing }
   const { gatherMs, repeatAfterMs, retryMs, confirmMs, checkMs, leaseMs } = times
   const store = createPurgeEntries(connection, { leaseMs, repeatAfterMs, target })
-  const depth = createDepth(store.queue, () => store.notYetPurged)
+  const { depth } = store
   const closing = new AbortController()
   let unreadable = false
   /** @type {Promise<void>} */

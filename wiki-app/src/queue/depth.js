@@ -5,16 +5,16 @@ const READ_EVERY_MS = 1_000
 
 /**
  * How much waits in the queue, as this process saw it last.
- * @param {Entries} entries @param {() => import('mongodb').Filter<Entry>} filterOf  which entries count
+ * @param {Entries} entries @param {import('mongodb').Filter<Entry>} filter  which entries count
  */
-export function createDepth (entries, filterOf) {
+export function createDepth (entries, filter) {
   let readAtMs = 0
   /** @type {Awaited<ReturnType<typeof entries.counts>>} */
   let counts = { waiting: 0, setAside: 0, oldestAt: null }
 
   async function read () {
     readAtMs = performance.now()
-    counts = await entries.counts(filterOf())
+    counts = await entries.counts(filter)
   }
 
   return {

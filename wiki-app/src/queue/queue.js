@@ -53,7 +53,7 @@ export function createQueue ({ connection, works, elsewhere = [], isUnavailable,
   let unreadable = false
   let running = Promise.resolve()
   // Also those of kinds that only newer versions know: they wait as well.
-  const depth = createDepth(entries, () => ({ kind: { $nin: elsewhere } }))
+  const depth = createDepth(entries, { kind: { $nin: elsewhere } })
 
   /** @returns {Promise<boolean>} whether there was something to do */
   async function workOnce () {
