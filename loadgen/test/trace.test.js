@@ -50,3 +50,34 @@ test('one save is recorded from the client to the database; wrong requests say w
   assert.ok(!page.includes('a-text'))
   assert.deepEqual(sandbox.processes(), [], 'nothing is left')
 })
+
+test('a request is recorded at the wiki that runs, if that makes traces; otherwise the next step is named', async (t) => {
+  const sandbox = await createSandbox()
+  t.after(async () => {
+    await sandbox.stevec(['down'])
+    sandbox.remove()
+  })
+  const output = path.join(sandbox.directory, 'trace.html')
+  const trace = (/** @type {string[]} */ ...args) => sandbox.stevec(['trace', ...args, '--output', output])
+  const remote = await sandbox.stevec(['up', '--traces', '--origin', 'board'])
+  assert.deepEqual([remote.exitCode, /leave out --origin/.test(remote.stderr)], [2, true], remote.stderr)
+
+  const up = await sandbox.stevec(['up', '--traces'])
+  assert.equal(up.exitCode, 0, up.stderr)
+  const before = sandbox.processes().map(({ pid }) => pid)
+  for (const [request, ...args] of [['POST /wiki/A', '--body', '[[B]]'], ['GET /wiki/A'], ['GET /wiki/A']]) {
+    const { exitCode, stdout, stderr } = await trace(request, ...args)
+    assert.deepEqual([exitCode, /^status 20[01]/.test(stdout)], [0, true], stdout + stderr)
+    const page = readFileSync(output, 'utf8')
+    const texts = ['nginx origin', ...request.startsWith('GET') ? ['find pages'] : ['process counts', 'delete queue']]
+    for (const text of texts) assert.ok(page.includes(text), `${text} in ${page}`)
+  }
+  assert.deepEqual(sandbox.processes().map(({ pid }) => pid), before, 'the wiki still runs, and nothing else')
+
+  await sandbox.stevec(['down'])
+  assert.equal((await sandbox.stevec(['up'])).exitCode, 0)
+  const without = await trace('GET /wiki/A')
+  assert.deepEqual([without.exitCode, /stevec down.*stevec up --traces/.test(without.stderr)], [2, true], without.stderr)
+  const other = await sandbox.stevec(['up', '--traces'])
+  assert.deepEqual([other.exitCode, /without traces; run `stevec down`/.test(other.stderr)], [2, true], other.stderr)
+})

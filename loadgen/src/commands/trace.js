@@ -3,6 +3,7 @@ import path from 'node:path'
 import { startTraceReceiver } from '@stevec/harness/trace-receiver'
 import { refuseUnwritable } from '../load/options.js'
 import { flexiblePorts } from '../stack/stack-ports.js'
+import { StackError } from '../stack/stack-error.js'
 import { startStack, stopStack } from '../stack/stack.js'
 import { isRunning, readState } from '../stack/state.js'
 import { recordRequest } from '../trace/record.js'
@@ -21,8 +22,8 @@ export const command = {
 
 Sends one traced request through a door, and writes a waterfall: spans of nginx (by its log) and of
 the wiki, with its commands to the database, and the times between them. One HTML file that needs
-nothing else. Starts the wiki with its own pages and stops it again. If \`stevec up\` runs, stop it
-first (\`stevec down\`): its wiki does not trace.
+nothing else. The wiki is the running one of \`stevec up --traces\`. If none runs, starts the wiki
+with its own pages and stops it again.
 
   --door NAME        ${DOORS.join(', ')} (default source)
   --body TEXT        body of a POST or PUT
@@ -42,46 +43,71 @@ Examples:
   async run ({ values, positionals, signal = interruptSignal() }) {
     refuseMore(positionals, 1)
     const asked = askedOf(positionals[0], values)
-    const door = doorOf(values.door ?? 'source')
+    const request = { door: doorOf(values.door ?? 'source'), asked }
     if (values.run !== undefined && values.output !== undefined) {
       throw new UsageError('give --output or --run, not both')
     }
     const output = values.run === undefined ? values.output ?? 'trace.html' : path.join(values.run, 'trace.html')
     refuseUnwritable(output, values.run === undefined ? '--output' : '--run')
     const config = configWith(values)
-    if (isRunning(readState(path.join(config.stateDirectory, 'wiki')))) {
-      throw new UsageError('the wiki of `stevec up` does not trace; run `stevec down` first')
-    }
-    const directory = path.join(config.stateDirectory, 'trace')
+    const directory = path.join(config.stateDirectory, 'wiki')
+    const present = readState(directory)
+    const at = new Date()
+    const { status, spans } = present !== null && isRunning(present)
+      ? await traceRunning(present, directory, request)
+      : await traceOwn(config, signal, request)
+    writeFileSync(output, waterfall({ title: `${asked.method} ${asked.path}`, spans, at }))
+    process.stdout.write(`status ${status}, ${spans.length} spans: ${output}\n`)
+    return 0
+  }
+}
+
+/** @typedef {{door: typeof DOORS[number], asked: ReturnType<typeof askedOf>}} Request */
+
+/**
+ * At the wiki of `stevec up`.
+ * @param {import('../stack/state.js').StackState} state @param {string} directory @param {Request} request
+ * @throws {UsageError} when it makes no traces
+ */
+async function traceRunning ({ doors, traces_port: port }, directory, { door, asked }) {
+  if (port === undefined) {
+    throw new UsageError('the wiki of `stevec up` makes no traces; run `stevec down`, then `stevec up --traces`')
+  }
+  const receiver = await startTraceReceiver({ port }).catch((error) => {
+    throw new StackError(`the running wiki sends its traces to port ${port} of this machine, and nothing can listen ` +
+      `there (${error.code}): does another \`stevec trace\` run?`)
+  })
+  try {
+    return await recordRequest({ receiver, directory, door: doors[door], outer: ROLE_OF[door], asked })
+  } finally {
+    await receiver.stop()
+  }
+}
+
+/**
+ * At a wiki that is stopped again.
+ * @param {ReturnType<typeof configWith>} config @param {AbortSignal} signal @param {Request} request
+ */
+async function traceOwn (config, signal, { door, asked }) {
+  const directory = path.join(config.stateDirectory, 'trace')
+  await stopStack(directory)
+  const receiver = await startTraceReceiver()
+  try {
+    const { ports } = await flexiblePorts(config.ports)
+    const { doors } = await startStack({
+      directory,
+      databaseDirectory: path.join(config.stateDirectory, 'database'),
+      mongodbUri: config.mongodbUri,
+      ports,
+      wikiEnvironment: { CACHE_POLICY: config.wikiEnvironment.CACHE_POLICY ?? 'purge-tag' },
+      tracesPort: Number(new URL(receiver.url).port),
+      signal,
+      onProgress: (part) => { process.stderr.write(`starting ${part} …\n`) }
+    })
+    return await recordRequest({ receiver, directory, door: doors[door], outer: ROLE_OF[door], asked })
+  } finally {
     await stopStack(directory)
-    const receiver = await startTraceReceiver()
-    try {
-      const { ports } = await flexiblePorts(config.ports)
-      const state = await startStack({
-        directory,
-        databaseDirectory: path.join(config.stateDirectory, 'database'),
-        mongodbUri: config.mongodbUri,
-        ports,
-        wikiEnvironment: {
-          CACHE_POLICY: config.wikiEnvironment.CACHE_POLICY ?? 'purge-tag',
-          OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
-          OTEL_EXPORTER_OTLP_HEADERS: undefined,
-          OTEL_TRACES_SAMPLER: 'parentbased_always_off'
-        },
-        signal,
-        onProgress: (part) => { process.stderr.write(`starting ${part} …\n`) }
-      })
-      const at = new Date()
-      const { status, spans } = await recordRequest({
-        receiver, directory, door: state.doors[door], outer: ROLE_OF[door], asked
-      })
-      writeFileSync(output, waterfall({ title: `${asked.method} ${asked.path}`, spans, at }))
-      process.stdout.write(`status ${status}, ${spans.length} spans: ${output}\n`)
-      return 0
-    } finally {
-      await stopStack(directory)
-      await receiver.stop()
-    }
+    await receiver.stop()
   }
 }
 

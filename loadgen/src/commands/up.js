@@ -1,4 +1,5 @@
 import path from 'node:path'
+import { freePorts } from '@stevec/harness/ports'
 import { CACHE_POLICY_NAMES, needsPurges } from '@stevec/wiki-app/cache-policy'
 import { DEFAULT_PORTS } from '../config.js'
 import { startKeeper } from '../keeper/start-keeper.js'
@@ -43,6 +44,7 @@ the wiki. If the keeper itself has died, \`stevec up\` starts another one.
                        ${profileNames().join(', ')}, or a file of your own
   --policy NAME        cache policy (default ${POLICY}; also CACHE_POLICY):
                        ${CACHE_POLICY_NAMES.join(', ')}
+  --traces             the wiki can trace a request: see \`stevec trace --help\`
 ${PORT_HELP}
 
 With purge-tag and purge-url, each edit purges the emulated edge: the new text shows at once through
@@ -59,7 +61,13 @@ Examples:
   stevec up --origin board
   stevec up --profile banana-pi        # as slow as the study's board; first: stevec calibrate
   CACHE_TTL_S=10 stevec up --policy ttl`,
-  options: { profile: { type: 'string' }, origin: { type: 'string' }, policy: { type: 'string' }, ...PORT_OPTIONS },
+  options: {
+    profile: { type: 'string' },
+    origin: { type: 'string' },
+    policy: { type: 'string' },
+    traces: { type: 'boolean' },
+    ...PORT_OPTIONS
+  },
   async run ({ values, positionals, signal = interruptSignal() }) {
     refuseMore(positionals, 0)
     const config = configWith(values)
@@ -68,6 +76,9 @@ Examples:
     const policy = policyOption(values.policy, config.wikiEnvironment)
     const openOrigin = originOption(values.origin)
     refuseTwiceLimited(profile, values.origin)
+    if (values.traces && (values.origin ?? 'local') !== 'local') {
+      throw new UsageError('--traces is for a wiki on this machine: leave out --origin, or --traces')
+    }
     const present = readState(directory)
     if (present !== null && isRunning(present)) {
       refuseOther(present, { values, profile, policy })
@@ -84,17 +95,20 @@ Examples:
     const tooFew = openFilesWarning()
     if (tooFew !== null) say(`warning: ${tooFew}`)
     const origin = await openOrigin({ config, stack: 'wiki', outlive: true, signal, onProgress: say })
+    const ports = { ...DEFAULT_PORTS, ...config.ports }
+    const [tracesPort] = values.traces ? await freePorts(1, Object.values(ports)) : []
     const state = await startStack({
       directory,
       databaseDirectory: path.join(config.stateDirectory, 'database'),
       mongodbUri: config.mongodbUri,
-      ports: { ...DEFAULT_PORTS, ...config.ports },
+      ports,
       origin,
       outlive: true,
       profile,
       wikiEnvironment: {
         CACHE_POLICY: policy, ...origin.facts.kind === 'local' && { STATUS_FILE: statusFileOf(directory) }
       },
+      tracesPort,
       keepsZone: true,
       requestsAtOnceMax: REQUESTS_AT_ONCE_MAX,
       signal,
@@ -133,6 +147,9 @@ function refuseOther (present, { values, profile, policy }) {
   const before = present.cache_policy ?? ZONE_POLICY
   const otherPolicy = values.policy !== undefined && before !== policy
   if (otherPolicy) throw new UsageError(`already up, with the policy ${before}; run \`stevec down\` first`)
+  if (values.traces && present.traces_port === undefined) {
+    throw new UsageError('already up, without traces; run `stevec down` first')
+  }
 }
 
 /**

@@ -87,11 +87,12 @@ const firstEdge = (ports, internal) => ({
  * @param {import('./shared.js').Shared} options.shared
  * @param {number} options.edges
  * @param {string} [options.caFile]  of doors with TLS, see Door
+ * @param {number} [options.tracesPort]  see startStack
  * @returns {Promise<{state: import('./state.js').StackState, internal: InternalPorts, edges: EdgePorts[]}>}
  */
-export async function planStack (
-  { ports, cache, profile, origin, cachePolicy, links, wikis, databaseNodes, shared, edges: edgesCount, caFile }
-) {
+export async function planStack ({
+  ports, cache, profile, origin, cachePolicy, links, wikis, databaseNodes, shared, edges: edgesCount, caFile, tracesPort
+}) {
   const count = INTERNAL_PORTS.length + wikis - 1 + databaseNodes - 1 + sharedServers(shared) +
     (edgesCount - 1) * PORTS_OF_EDGE
   const free = await freePorts(count, Object.values(ports))
@@ -112,6 +113,7 @@ export async function planStack (
     wiki_ports: [ports.wiki, ...take(wikis - 1)],
     database_ports: [ports.mongod, ...take(databaseNodes - 1)],
     shared_ports: take(sharedServers(shared)),
+    traces_port: tracesPort,
     reserved_ports: free,
     doors: doorsOf(ports, caFile),
     controls: {

@@ -38,6 +38,7 @@ import { limitWikis } from './wiki-limits.js'
  * @property {import('./origin/origin.js').Origin} [origin]  where the wiki and its nginx run; default: this machine
  * @property {boolean} [outlive]  whether the stack keeps running when this process ends
  * @property {import('./origin/origin.js').WikiEnvironment} [wikiEnvironment]  settings of the wiki, e.g. CACHE_TTL_S
+ * @property {number} [tracesPort]  of this machine: the wikis trace the requests that ask for it, and send there
  * @property {boolean} [keepsZone]  whether edits purge the zone in PURGE_ZONE instead of the stack's own edge
  * @property {number} [requestsAtOnceMax]  requests in flight from the origin's nginx to the wiki; default: any number
  * @property {import('@stevec/nginx').EdgeOptions} [edgeOptions]
@@ -97,10 +98,10 @@ export async function startStack (options) {
   await refuseTakenPorts(ports, mongodbUri === undefined)
   prepareFolder(directory)
   const tls = await tlsOf(protocol, directory)
-  const cachePolicy = wikiEnvironment.CACHE_POLICY ?? null
   const { state, internal, edges } = await planStack({
-    ...{ ports, cache, profile, cachePolicy, links, wikis, databaseNodes: NODES[database], edges: options.edges ?? 1 },
-    ...{ shared: options.shared ?? 'none', origin: origin.record(), caFile: tls?.certificate }
+    ...{ ports, cache, profile, links, wikis, databaseNodes: NODES[database], edges: options.edges ?? 1 },
+    ...{ shared: options.shared ?? 'none', origin: origin.record(), caFile: tls?.certificate },
+    ...{ cachePolicy: wikiEnvironment.CACHE_POLICY ?? null, tracesPort: options.tracesPort }
   })
   /** @type {Starting} */
   const starting = {

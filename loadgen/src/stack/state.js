@@ -25,6 +25,7 @@ import { isAlive } from '@stevec/harness/processes'
  * @property {string | null} [cache_policy]  of its wiki at the start; null: the wiki's default
  * @property {string | null} [redis_url]  with its password; null: no Redis; absent: as the environment says
  * @property {string} [redis_master_url]  of the server that took writes at the start; absent: no Redis of the stack
+ * @property {number} [traces_port]  where traces of the wikis arrive while something listens; absent: they make none
  * @property {import('@stevec/harness/toxiproxy').Link[]} [links]  absent: none stand between the hops
  * @property {string | null} links_api  toxiproxy's API; null: no links stand between the hops
  * @property {import('./origin/origin.js').OriginRecord} origin

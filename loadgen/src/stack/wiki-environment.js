@@ -11,7 +11,7 @@ const NO_PURGES = Object.freeze({
 
 /**
  * Returns the settings of a stack's wiki: the caller's, the profile's for its host, its Redis, and where to
- * send purges.
+ * send purges and traces.
  * @param {StackState} state
  * @param {WikiEnvironment} requested
  * @param {boolean} [keepsZone]  see startStack
@@ -24,8 +24,17 @@ export function wikiEnvironmentOf (state, requested, keepsZone = false) {
     ? {}
     : { REDIS_URL: state.redis_url ?? undefined, REDIS_URL_FILE: undefined }
   const purges = purgeSettings(state, requested, keepsZone, readConfig().localWikiEnvironment)
-  return { ...requested, ...placed, ...shared, ...purges }
+  return { ...requested, ...placed, ...shared, ...purges, ...traceSettings(state) }
 }
+
+/** @param {StackState} state @returns {WikiEnvironment} */
+const traceSettings = ({ traces_port: port }) => port === undefined
+  ? {}
+  : {
+      OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}`,
+      OTEL_EXPORTER_OTLP_HEADERS: undefined,
+      OTEL_TRACES_SAMPLER: 'parentbased_always_off'
+    }
 
 /**
  * Under a policy with purges, edits purge the stack's own edges. `stevec up` keeps the zone that the environment names

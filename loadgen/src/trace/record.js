@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { readFileSync } from 'node:fs'
+import { closeSync, existsSync, fstatSync, openSync, readSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { waitUntil } from '@stevec/harness/processes'
 import { request } from '@stevec/harness/request'
@@ -26,6 +26,7 @@ export async function recordRequest ({ receiver, directory, door, outer: outerRo
   const headers = {
     traceparent: `00-${traceId}-${spanId}-01`, ...asked.body === undefined ? {} : { 'content-type': asked.type }
   }
+  const logs = ROLES.map((role) => logFrom(role, path.join(directory, role, 'access.log')))
   const startMs = Date.now()
   const { status } = await request(door.url + asked.path, {
     method: asked.method, headers, body: asked.body, timeoutMs: 60_000, caFile: door.ca_file
@@ -35,7 +36,7 @@ export async function recordRequest ({ receiver, directory, door, outer: outerRo
     ...{ traceId, spanId, parentId: null, service: 'client' },
     ...{ name: `${asked.method} ${asked.path}`, kind: 'client', startMs, endMs }
   }, { 'http.response.status_code': status })
-  const hops = await nginxSpans(directory, traceId, spanId, outerRole)
+  const hops = await nginxSpans(logs, traceId, spanId, outerRole)
   const reached = hops.length === 0 || hops.at(-1)?.service === 'nginx origin'
   const ofTrace = () => receiver.spans.filter((span) => span.trace_id === traceId)
   if (reached) await waitUntil(async () => isComplete(ofTrace()), SPANS_MAX_MS)
@@ -54,15 +55,15 @@ function isComplete (spans) {
 
 /**
  * nginx's clock has whole milliseconds.
- * @param {string} directory
+ * @param {ReturnType<typeof logFrom>[]} logs
  * @param {string} traceId
  * @param {string} clientId
  * @param {string} outerRole
  * @returns {Promise<ReceivedSpan[]>} outermost first
  */
-async function nginxSpans (directory, traceId, clientId, outerRole) {
-  const find = () => ROLES.flatMap((role) => {
-    const line = linesOf(path.join(directory, role, 'access.log')).find((text) => text.includes(traceId))
+async function nginxSpans (logs, traceId, clientId, outerRole) {
+  const find = () => logs.flatMap(({ role, lines }) => {
+    const line = lines().find((text) => text.includes(traceId))
     return line === undefined ? [] : [{ role, ...JSON.parse(line) }]
   })
   await waitUntil(async () => find().some(({ role }) => role === outerRole), LOG_MAX_MS)
@@ -81,12 +82,25 @@ async function nginxSpans (directory, traceId, clientId, outerRole) {
   })
 }
 
-/** @param {string} file */
-function linesOf (file) {
+/**
+ * Reads a log from where it ends now: that of a wiki that runs for long is large.
+ * @param {typeof ROLES[number]} role @param {string} file
+ */
+function logFrom (role, file) {
+  const begin = statSync(file, { throwIfNoEntry: false })?.size ?? 0
+  return { role, lines: () => linesAfter(file, begin) }
+}
+
+/** @param {string} file @param {number} begin @returns {string[]} */
+function linesAfter (file, begin) {
+  if (!existsSync(file)) return []
+  const descriptor = openSync(file, 'r')
   try {
-    return readFileSync(file, 'utf8').split('\n')
-  } catch {
-    return []
+    const bytes = Buffer.alloc(Math.max(0, fstatSync(descriptor).size - begin))
+    readSync(descriptor, bytes, 0, bytes.length, begin)
+    return bytes.toString().split('\n')
+  } finally {
+    closeSync(descriptor)
   }
 }
 
