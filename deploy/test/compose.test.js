@@ -122,7 +122,8 @@ test('with mail.yaml the wikis send mail by the server of a secret file, and rea
     const config = configOf(t, environment, { ...SECRETS, SMTP_URL_FILE: 'smtps://u:p@mail.example', USERS_FILE: '{}' })
     assert.deepEqual([config.SMTP_URL, config.MAIL_FROM], ['smtps://u:p@mail.example', given.MAIL_FROM])
     for (const setting of ['USERS_FILE', 'SMTP_URL_FILE']) {
-      assert.ok(seen.some((/** @type {any} */ { source }) => environment[setting] === `/run/secrets/${source}`), setting)
+      const isThere = seen.some((/** @type {any} */ { source }) => environment[setting] === `/run/secrets/${source}`)
+      assert.ok(isThere, setting)
     }
     assert.deepEqual(Object.keys(networks).sort(), ['back', 'data', 'front'])
     assert.equal(loaded[name].ports, undefined)

@@ -198,7 +198,7 @@ const REFUSED = /** @type {[string, object, RegExp][]} */ ([
   ['half a key of an S3 store', { secret: { name: 'stevec', pictureKeyIdKey: 'id' } }, /pictureSecretKey/],
   ['a mail server beside the Secret', { wiki: { settings: { SMTP_URL: 'smtp://h' } } }, /SMTP_URL/],
   ['mail without its sender',
-    { secret: { name: 'stevec', usersKey: 'users', smtpUrlKey: 'smtp' }, wiki: { settings: { PUBLIC_URL: 'https://w' } } },
+    { secret: { name: 'stevec', usersKey: 'u', smtpUrlKey: 'smtp' }, wiki: { settings: { PUBLIC_URL: 'http://w' } } },
     /MAIL_FROM/],
   ['mail without people', { ...FULL, secret: { name: 'stevec', smtpUrlKey: 'smtp' } }, /secret\/usersKey/],
   ['a sender without a mail server', { wiki: { settings: { MAIL_FROM: 'wiki@wiki.example' } } }, /wiki\/settings/],
