@@ -76,8 +76,8 @@ bench: ## the wiki's speed beside a bare server and driver, memory, start; AGAIN
 	@./stevec setup --with wrk
 	@node wiki-app/bench/speed.js $(if $(AGAINST),--against '$(AGAINST)')
 
-flame: setup ## where the time of a page view goes: a flame graph, and the functions that take most
-	@node wiki-app/bench/flame.js
+flame: setup ## where the time of a page view goes: a flame graph, and the dearest functions; RUN=FOLDER writes it there
+	@node wiki-app/bench/flame.js $(if $(RUN),--run '$(RUN)')
 
 bench-idle: setup ## what an idle wiki and its mongod cost
 	@node wiki-app/bench/idle.js

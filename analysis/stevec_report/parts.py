@@ -48,6 +48,10 @@ from stevec_report.wording import count_of, is_or_are, slug
 
 Say = Callable[[str], None]  # takes a line of progress
 WriteFigure = Callable[[str, MplFigure], str]  # takes name and figure, returns its SVG text
+RECORDINGS = {  # pages that a run's folder may have; written by `stevec trace --run` and `make flame`
+    "trace.html": "the waterfall of one request",
+    "flame.html": "the flame graph of the wiki under page views",
+}
 
 
 @dataclass(frozen=True)
@@ -112,6 +116,11 @@ class Part:
     def invalid(self) -> list[Outcome]:
         """The outcomes that enter no mean."""
         return [outcome for outcome in self.outcomes if not outcome.valid]
+
+    @property
+    def recordings(self) -> dict[str, str]:
+        """{file name: what it shows} of the pages beside the trials that say where time goes."""
+        return {name: text for name, text in RECORDINGS.items() if self.run and (self.run.path / name).is_file()}
 
     @property
     def trial_count(self) -> int:

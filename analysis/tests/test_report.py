@@ -120,6 +120,20 @@ def test_links_lead_to_files_that_are_there(reported_run):
             assert (reported_run / "report" / reference).exists(), reference
 
 
+def test_the_waterfall_and_the_flame_graph_of_a_run_are_linked(run_folder):
+    (run_folder / "flame.html").write_text("flames")
+    assert main([str(run_folder)]) == 0
+    assert "../flame.html" in read_page(run_folder).references
+    assert "../trace.html" not in read_page(run_folder).references
+
+    (run_folder / "trace.html").write_text("spans")
+    assert main([str(run_folder)]) == 0
+    page_read = read_page(run_folder)
+    assert {"../flame.html", "../trace.html"} <= set(page_read.references)
+    sentence = "Recorded beside this run: the waterfall of one request and the flame graph of the wiki under page views"
+    assert sentence in page_read.text
+
+
 def test_ids_of_the_figures_do_not_clash(reported_run):
     found = read_page(reported_run)
     assert len(found.ids) == len(set(found.ids))

@@ -22,9 +22,9 @@ const text = (/** @type {string} */ file) => readFileSync(path.join(ROOT, file),
 const conditions = ({ depends_on: needs = {} }) =>
   Object.fromEntries(Object.entries(needs).map(([name, { condition }]) => [name, condition]))
 
-/** As `docker compose config`. @param {string} file @param {Record<string, string>} [env] */
-const load = (file, env = {}) =>
-  promisify(execFile)('go', ['run', '-C', CHECK, '.', file], { env: { ...process.env, ...env } })
+/** As `docker compose config`. @param {string | string[]} files @param {Record<string, string>} [env] */
+const load = (files, env = {}) =>
+  promisify(execFile)('go', ['run', '-C', CHECK, '.'].concat(files), { env: { ...process.env, ...env } })
 
 test('Compose\'s own library takes the file, and refuses it with a misspelt key', async (t) => {
   const { stdout } = await load(COMPOSE_FILE, { STEVEC_PORT: '9090' })
@@ -89,21 +89,51 @@ test('services wait for what they need', () => {
   assert.deepEqual(order.filter((name) => chain.includes(name)), chain)
 })
 
-test('the wiki knows every setting that compose.yaml gives it', (t) => {
+const SECRETS = {
+  MONGODB_URI_FILE: 'mongodb://a,b,c/stevec?replicaSet=stevec', REDIS_URL_FILE: 'redis://:x@redis:6379'
+}
+
+/**
+ * Reads a service's settings as its wiki does.
+ * @param {import('node:test').TestContext} t @param {Record<string, string>} given
+ * @param {Record<string, string>} secrets  contents by the setting that names the file
+ */
+function configOf (t, given, secrets) {
   const folder = mkdtempSync(path.join(tmpdir(), 'stevec-compose-'))
   t.after(() => rmSync(folder, { recursive: true }))
-  const files = {
-    MONGODB_URI_FILE: 'mongodb://a,b,c/stevec?replicaSet=stevec', REDIS_URL_FILE: 'redis://:x@redis:6379'
+  const environment = { ...given }
+  for (const [setting, content] of Object.entries(secrets)) {
+    assert.match(environment[setting], /^\/run\/secrets\//)
+    environment[setting] = path.join(folder, setting)
+    writeFileSync(environment[setting], content)
   }
+  const config = /** @type {Record<string, unknown>} */ (readConfig(environment))
+  for (const setting of Object.keys(environment)) assert.ok(setting in config, setting)
+  return config
+}
+
+test('with mail.yaml the wikis send mail by the server of a secret file, and reach it', async (t) => {
+  const files = [COMPOSE_FILE, path.join(ROOT, 'deploy/containers/mail.yaml')]
+  const given = { MAIL_FROM: 'wiki@wiki.example', USERS_FILE: '/host/users.json', SMTP_URL_FILE: '/host/smtp-url' }
+  const { services: loaded, secrets } = JSON.parse((await load(files, given)).stdout)
+  assert.deepEqual([secrets['users.json'].file, secrets['smtp-url'].file], [given.USERS_FILE, given.SMTP_URL_FILE])
   for (const name of ['wiki-1', 'wiki-2']) {
-    const environment = { ...composition.services[name].environment }
-    for (const [setting, content] of Object.entries(files)) {
-      assert.match(environment[setting], /^\/run\/secrets\/stevec\//)
-      environment[setting] = path.join(folder, setting)
-      writeFileSync(environment[setting], content)
+    const { environment, networks, secrets: seen } = loaded[name]
+    const config = configOf(t, environment, { ...SECRETS, SMTP_URL_FILE: 'smtps://u:p@mail.example', USERS_FILE: '{}' })
+    assert.deepEqual([config.SMTP_URL, config.MAIL_FROM], ['smtps://u:p@mail.example', given.MAIL_FROM])
+    for (const setting of ['USERS_FILE', 'SMTP_URL_FILE']) {
+      const isThere = seen.some((/** @type {any} */ { source }) => environment[setting] === `/run/secrets/${source}`)
+      assert.ok(isThere, setting)
     }
-    const config = /** @type {Record<string, unknown>} */ (readConfig(environment))
-    for (const setting of Object.keys(environment)) assert.ok(setting in config, setting)
+    assert.deepEqual(Object.keys(networks).sort(), ['back', 'data', 'front'])
+    assert.equal(loaded[name].ports, undefined)
+  }
+  for (const name of Object.keys(given)) await assert.rejects(load(files, { ...given, [name]: '' }), new RegExp(name))
+})
+
+test('the wiki knows every setting that compose.yaml gives it', (t) => {
+  for (const name of ['wiki-1', 'wiki-2']) {
+    const config = configOf(t, composition.services[name].environment ?? {}, SECRETS)
     assert.ok(String(config.TRUSTED_PROXIES).split(',').every((block) => /^10\.213\.[23]\.0\/24$/.test(block)))
   }
 })

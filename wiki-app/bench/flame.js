@@ -22,6 +22,7 @@ themselves, and writes a flame graph: one HTML file that needs nothing else; cli
 
   --seconds N     to profile for, after a warm-up (default 10)
   --output FILE   (default results/bench/flame.html; the profile itself goes beside it, for Chrome's or VS Code's own views)
+  --run FOLDER    writes flame.html into the folder of a run; \`stevec report\` links it then
 
 Examples:
   make flame
@@ -38,6 +39,7 @@ const { values } = parseArgs({
   options: {
     seconds: { type: 'string', default: '10' },
     output: { type: 'string' },
+    run: { type: 'string' },
     help: { type: 'boolean', short: 'h' }
   }
 })
@@ -47,8 +49,12 @@ if (values.help) {
 } else if (!Number.isInteger(seconds) || seconds < 1 || seconds > SECONDS_MAX) {
   process.stderr.write(`--seconds must be a whole number from 1 to ${SECONDS_MAX}, not "${values.seconds}"\n`)
   process.exitCode = 2
+} else if (values.run !== undefined && (values.output !== undefined || !existsSync(values.run))) {
+  process.stderr.write('--run must be the folder of a run, without --output\n')
+  process.exitCode = 2
 } else {
-  await main(path.resolve(values.output ?? path.join(readConfig().resultsDirectory, 'bench/flame.html')))
+  const folder = values.run ?? path.join(readConfig().resultsDirectory, 'bench')
+  await main(path.resolve(values.output ?? path.join(folder, 'flame.html')))
 }
 
 /** @param {string} output */

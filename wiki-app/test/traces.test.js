@@ -173,7 +173,7 @@ test('what a traced edit leaves to the queue is done below it; an untraced one l
   }
 })
 
-test('work for several edits is below the first, and links to the others; when it fails, each is done alone', async (t) => {
+test('work for several edits is below the first, and links to the others; if it fails, each is alone', async (t) => {
   const collector = await receiver(t)
   const uri = wiki.freshUri()
   const { queue } = await watchedQueue(t, uri)

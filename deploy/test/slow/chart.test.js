@@ -52,14 +52,16 @@ async function decode (manifests) {
 const FULL = {
   wiki: {
     replicas: 3,
-    settings: { CACHE_POLICY: 'ttl' },
+    settings: { CACHE_POLICY: 'ttl', MAIL_FROM: 'wiki@wiki.example', PUBLIC_URL: 'https://wiki.example' },
     picturesClaim: 'pictures',
     importsMib: 300,
     wordsMib: 64,
     resources: {}
   },
   edge: { enabled: true, replicas: 2, profile: 'rfc9111', cacheMib: 64, bodiesMib: 128, resources: {} },
-  secret: { name: 'stevec', usersKey: 'users', pictureKeyIdKey: 's3-id', pictureSecretKey: 's3-secret' },
+  secret: {
+    name: 'stevec', usersKey: 'users', pictureKeyIdKey: 's3-id', pictureSecretKey: 's3-secret', smtpUrlKey: 'smtp'
+  },
   ingress: { enabled: true, host: 'wiki.example', className: 'nginx', tlsSecret: 'wiki-tls', annotations: { a: 'b' } },
   networkPolicy: {
     enabled: true,
@@ -135,15 +137,27 @@ test('the wiki takes the settings of the chart', async () => {
   for (const name of Object.keys(data)) assert.ok(name in config, name)
 })
 
-test('with a users\' file its people alone write, and the file is for the wiki alone', async () => {
-  const { spec } = byName(await render(FULL))['Deployment wiki-stevec-wiki'].spec.template
+/** @param {any} template  of pods of the wiki @param {string} setting @param {string} file  its path in the mount */
+function secretItem ({ spec }, setting, file) {
   const [{ env, volumeMounts }] = spec.containers
-  const { ACCESS, USERS_FILE } = Object.fromEntries(env.map((/** @type {any} */ { name, value }) => [name, value]))
-  assert.equal(ACCESS, 'users')
-  const mount = volumeMounts.find((/** @type {any} */ { mountPath }) => USERS_FILE === `${mountPath}/users.json`)
+  const { value } = env.find((/** @type {any} */ { name }) => name === setting)
+  const mount = volumeMounts.find((/** @type {any} */ { mountPath }) => value === `${mountPath}/${file}`)
   const { secret } = spec.volumes.find((/** @type {any} */ { name }) => name === mount.name)
-  assert.deepEqual(secret.items.at(-1), { key: 'users', path: 'users.json' })
   assert.equal(secret.defaultMode & 0o007, 0)
+  return secret.items.find((/** @type {any} */ { path: item }) => item === file)
+}
+
+test('the address of the mail server is a file of the Secret', async () => {
+  const { template } = byName(await render(FULL))['Deployment wiki-stevec-wiki'].spec
+  assert.deepEqual(secretItem(template, 'SMTP_URL_FILE', 'smtp-url'), { key: 'smtp', path: 'smtp-url' })
+  assert.doesNotMatch(await render(), /SMTP|smtp-url/)
+})
+
+test('with a users\' file its people alone write, and the file is for the wiki alone', async () => {
+  const { template } = byName(await render(FULL))['Deployment wiki-stevec-wiki'].spec
+  const [{ env }] = template.spec.containers
+  assert.equal(env.find((/** @type {any} */ { name }) => name === 'ACCESS').value, 'users')
+  assert.deepEqual(secretItem(template, 'USERS_FILE', 'users.json'), { key: 'users', path: 'users.json' })
   assert.doesNotMatch(await render(), /USERS_FILE/)
 })
 
@@ -156,12 +170,12 @@ test('bodies of requests and the index of words are on disk, in folders with a l
   }
 })
 
-test('only the edge and named sources reach a pod; wikis reach MongoDB, Redis, S3 and DNS alone', async () => {
+test('only the edge and named sources reach a pod; wikis reach MongoDB, Redis, S3, mail and DNS alone', async () => {
   const manifests = byName(await render(FULL))
   const { spec: wiki } = manifests['NetworkPolicy wiki-stevec-wiki']
   assert.equal(wiki.ingress[0].from[0].podSelector.matchLabels['app.kubernetes.io/component'], 'edge')
   const allowed = wiki.egress.flatMap((/** @type {any} */ { ports }) => ports).map((/** @type {any} */ one) => one.port)
-  assert.deepEqual(allowed, [53, 53, 27017, 6379, 443])
+  assert.deepEqual(allowed, [53, 53, 27017, 6379, 443, 587])
   const { spec: edge } = manifests['NetworkPolicy wiki-stevec-edge']
   assert.deepEqual(edge.ingress[0].from, FULL.networkPolicy.from)
 })
@@ -182,6 +196,12 @@ const REFUSED = /** @type {[string, object, RegExp][]} */ ([
     /PICTURE_S3_SECRET/
   ],
   ['half a key of an S3 store', { secret: { name: 'stevec', pictureKeyIdKey: 'id' } }, /pictureSecretKey/],
+  ['a mail server beside the Secret', { wiki: { settings: { SMTP_URL: 'smtp://h' } } }, /SMTP_URL/],
+  ['mail without its sender',
+    { secret: { name: 'stevec', usersKey: 'u', smtpUrlKey: 'smtp' }, wiki: { settings: { PUBLIC_URL: 'http://w' } } },
+    /MAIL_FROM/],
+  ['mail without people', { ...FULL, secret: { name: 'stevec', smtpUrlKey: 'smtp' } }, /secret\/usersKey/],
+  ['a sender without a mail server', { wiki: { settings: { MAIL_FROM: 'wiki@wiki.example' } } }, /wiki\/settings/],
   ['purges, whose token no Secret gives', { wiki: { settings: { PURGE_ZONE: 'zone' } } }, /PURGE_ZONE/],
   ['another profile', { edge: { enabled: true, profile: 'fastly' } }, /edge\/profile.*cloudflare/],
   ['a misspelt value', { netwrokPolicy: { enabled: false } }, /additional properties 'netwrokPolicy' not allowed/],

@@ -30,7 +30,7 @@ with its own pages and stops it again.
   --body-file FILE   the body is in this file
   --type TYPE        its type (default text/markdown)
   --output FILE      (default trace.html)
-  --run FOLDER       writes trace.html into the folder of a run
+  --run FOLDER       writes trace.html into the folder of a run; \`stevec report\` links it then
 
 Exit code: 0 written, 2 wrong usage, 3 broken, 130 interrupted.
 
