@@ -43,7 +43,7 @@ test('one save is recorded from the client to the database; wrong requests say w
   assert.match(stdout, /^status 201/)
   const page = readFileSync(output, 'utf8')
   const texts = ['nginx edge', 'nginx origin', 'POST &#47;wiki', 'commitTransaction', 'render', 'insert revisions',
-    'send counts', 'process counts', 'delete queue']
+    'process counts', 'process purge', 'delete queue']
   for (const text of texts) {
     assert.ok(page.includes(text.replace('&#47;', '/')), `${text} in ${page}`)
   }
@@ -51,7 +51,7 @@ test('one save is recorded from the client to the database; wrong requests say w
   assert.deepEqual(sandbox.processes(), [], 'nothing is left')
 })
 
-test('a request is recorded at the wiki that runs if that traces; otherwise the next step is named', async (t) => {
+test('a request is recorded at the wiki that runs, if that makes traces; otherwise the next step is named', async (t) => {
   const sandbox = await createSandbox()
   t.after(async () => {
     await sandbox.stevec(['down'])
