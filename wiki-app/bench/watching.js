@@ -47,7 +47,7 @@ async function watchAll (db) {
   const since = new Date(0)
   const watcher = (/** @type {number} */ number, /** @type {string[]} */ pages) => ({
     _id: /** @type {any} */ (nameOf(number).toLowerCase()),
-    pages: pages.map((name) => ({ name, since })),
+    pages: pages.map((name) => ({ name, since, history: name })),
     authors: [],
     read: [],
     read_before: since

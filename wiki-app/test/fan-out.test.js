@@ -54,7 +54,11 @@ async function untilDone (db) {
 async function watchedBy (db, count, page = 'a') {
   const since = new Date(0)
   await db.collection('watchers').insertMany(Array.from({ length: count }, (_, number) => ({
-    _id: /** @type {any} */ (keyOf(number)), pages: [{ name: page, since }], authors: [], read: [], read_before: since
+    _id: /** @type {any} */ (keyOf(number)),
+    pages: [{ name: page, since, history: page }],
+    authors: [],
+    read: [],
+    read_before: since
   })))
 }
 

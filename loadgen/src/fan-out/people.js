@@ -55,7 +55,7 @@ function noPassword () {
  */
 export async function watch (db, names, pages) {
   const since = new Date(0)
-  const watched = pages.map((name) => ({ name, since }))
+  const watched = pages.map((name) => ({ name, since, history: name }))
   const collection = /** @type {import('mongodb').Collection<any>} */ (db.collection('watchers'))
   for (let first = 0; first < names.length; first += INSERTED_AT_ONCE) {
     await collection.insertMany(names.slice(first, first + INSERTED_AT_ONCE).map((_id) =>

@@ -82,8 +82,8 @@ export function createWriteEdits (context) {
     // One after the other: a session runs one command at a time.
     for (const each of accepted) commits.push(await commitOf(each, session))
     await later([...counts, ...purges.ofCommits(commits)], session)
-    const changed = accepted.map(({ edit: { name, attribution: { author = '' } } }, at) =>
-      ({ page: name, author, revision: insertedIds[at] }))
+    const changed = accepted.map(({ edit: { attribution: { author = '' } }, history }, at) =>
+      ({ page: history, author, revision: insertedIds[at] }))
     await fanOut(changed, later, session)
   }
 }

@@ -16,20 +16,17 @@ export const FAN_OUTS = /** @type {const} */ (['on-read', 'in-request', 'on-queu
 export const FAN_OUT = 'fan-out'
 /** What takes longer in a transaction, the queue does. */
 const IN_REQUEST_MAX = 10_000
-/** As in watch-list.js: a page's watchers may know it by a name that it had so many renamings ago. */
-const RENAMINGS_MAX = 5
-const FORMER_MAX = 50
 
-/** @typedef {{page: string, author: string, revision: Types.ObjectId}} Changed */
+/** `page`: key of its history. @typedef {{page: string, author: string, revision: Types.ObjectId}} Changed */
 /** `after`: the last watcher that has it. @typedef {Changed & {after: string}} Content */
 /** @typedef {typeof FAN_OUTS[number]} Way */
 
 // Of the documents in model.js, only what finds the watchers: nobody else pays for these indexes.
-const named = new mongoose.Schema({ name: String }, { _id: false })
+const listOf = (/** @type {Record<string, any>} */ fields) => [new mongoose.Schema(fields, { _id: false })]
 const schema = new mongoose.Schema({
-  _id: String, pages: [named], authors: [named]
+  _id: String, pages: listOf({ history: String }), authors: listOf({ name: String })
 }, { collection: 'watchers', versionKey: false, strict: 'throw', strictQuery: 'throw' })
-schema.index({ 'pages.name': 1, _id: 1 })
+schema.index({ 'pages.history': 1, _id: 1 })
 schema.index({ 'authors.name': 1, _id: 1 })
 
 /** @typedef {{_id: string}} Named */
@@ -40,7 +37,6 @@ schema.index({ 'authors.name': 1, _id: 1 })
 export function createFanOut ({ connection, models, way }) {
   const watchers = driverOf(/** @type {import('mongoose').Model<Named>} */ (
     /** @type {unknown} */ (connection.model('WatcherByName', schema))))
-  const namesOf = createNamesOf(models)
   const feedItems = createFeedItems({ connection, models })
 
   /**
@@ -51,7 +47,7 @@ export function createFanOut ({ connection, models, way }) {
   async function watchersAfter ({ page, author }, after, session) {
     const later = { $gt: after }
     const ofAuthor = author === '' ? [] : [{ 'authors.name': author, _id: later }]
-    const filter = { $or: [{ 'pages.name': { $in: await namesOf(page, session) }, _id: later }, ...ofAuthor] }
+    const filter = { $or: [{ 'pages.history': page, _id: later }, ...ofAuthor] }
     const found = await watchers
       .find(/** @type {any} */ (filter), {
         projection: { _id: 1 }, sort: { _id: 1 }, limit: STEP, batchSize: STEP + 1, session
@@ -99,23 +95,6 @@ export function createFanOut ({ connection, models, way }) {
     changesOf: feedItems.changesOf,
     /** @type {Record<string, LongWork>} */
     works: { [FAN_OUT]: { step: stepOfQueue(step), finish: async () => {}, finished: () => {} } }
-  }
-}
-
-/** @param {Pick<Models, 'Pages'>} models */
-function createNamesOf ({ Pages }) {
-  /** @param {string} page @param {ClientSession} [session] @returns {Promise<string[]>} its names, with former ones */
-  return async function namesOf (page, session) {
-    const names = new Set([page])
-    let newest = [page]
-    for (let renamings = 0; renamings < RENAMINGS_MAX && newest.length > 0; renamings++) {
-      const found = await driverOf(Pages)
-        .find({ redirect_to: { $in: newest, $gt: '' } }, { projection: { _id: 1 }, limit: FORMER_MAX, session })
-        .toArray()
-      newest = found.map(({ _id }) => _id).filter((name) => !names.has(name))
-      for (const name of newest) names.add(name)
-    }
-    return [...names]
   }
 }
 

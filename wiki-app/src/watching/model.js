@@ -1,23 +1,29 @@
 import mongoose from 'mongoose'
 
 /** @typedef {{name: string, since: Date}} Watched */
+/**
+ * `history`: key of the page's history (pages/histories.js), which stays when the page is renamed. Without it, the page
+ * is yet to be found by its name.
+ * @typedef {Watched & {history?: string}} WatchedPage
+ */
 
 /**
  * What one person watches, and what of it is read. Bounded, so it is one document (see watch-list.js).
  * @typedef {object} Watcher
  * @property {string} _id  the user's key (access/users.js)
- * @property {Watched[]} pages
+ * @property {WatchedPage[]} pages
  * @property {Watched[]} authors
  * @property {Date} read_before  changes before this time are read
  * @property {import('mongoose').Types.ObjectId[]} read  later ones that are read, too
  * @property {string} [feed]  SHA-256 of the secret in the feed's address: a reader of the database cannot use it
  */
 
-const watched = new mongoose.Schema({ name: String, since: Date }, { _id: false })
+const watched = { name: String, since: Date }
+const listOf = (/** @type {Record<string, any>} */ fields) => [new mongoose.Schema(fields, { _id: false })]
 const schema = new mongoose.Schema({
   _id: String,
-  pages: [watched],
-  authors: [watched],
+  pages: listOf({ ...watched, history: String }),
+  authors: listOf(watched),
   read_before: Date,
   read: [mongoose.Schema.Types.ObjectId],
   feed: String

@@ -29,7 +29,7 @@ export const createWatchedChanges = ({ Revisions }, histories) =>
   async function watchedChanges ({ pages, authors }, { before, from, limit }) {
     const ids = { ...before && { $lt: idOf(before) }, ...from && { $gte: idOf(from) } }
     const range = Object.keys(ids).length === 0 ? {} : { _id: mongoose.trusted(ids) }
-    const keys = pages.length === 0 ? [] : [...(await histories.keysOf(pages.map(({ name }) => name))).values()]
+    const keys = pages.flatMap(({ history }) => history === undefined ? [] : [history])
     const filters = [...inGroups('page', keys), ...inGroups('author', authors.map(({ name }) => name))]
     /** @type {import('../pages/model.js').Revision[][]} */
     const lists = []

@@ -1,0 +1,61 @@
+import { driverOf } from '../database/driver.js'
+import { HISTORY_FIELDS, historyOf } from '../pages/histories.js'
+
+/** @import {Models} from '../pages/model.js' */
+/** @import {WatchedPage} from './model.js' */
+
+/** Of a name that was changed again and again before the list was looked at. */
+const RENAMINGS_MAX = 5
+
+/** @param {Pick<Models, 'Pages'>} models */
+export function createFollowPages ({ Pages }) {
+  /** @param {'_id' | 'history'} field @param {string[]} values */
+  const headsBy = async (field, values) => values.length === 0
+    ? []
+    : await driverOf(Pages)
+      .find({ [field]: { $in: values } }, { projection: HISTORY_FIELDS, batchSize: values.length + 1 })
+      .toArray()
+
+  /**
+   * @param {WatchedPage[]} pages
+   * @returns {Promise<WatchedPage[]>} with the names of now; without the key that a page would have got, had not
+   *   another one been renamed to its name before it was written
+   */
+  async function byHistory (pages) {
+    const keys = pages.flatMap(({ history }) => history === undefined ? [] : [history])
+    const [renamed, others] = await Promise.all([headsBy('history', keys), headsBy('_id', keys)])
+    const written = new Set(others.map(({ _id }) => _id))
+    const names = new Map([...others, ...renamed].map((head) => [historyOf(head), head._id]))
+    return pages.map(({ history, ...page }) => {
+      if (history === undefined) return page
+      const name = names.get(history) ?? (written.has(history) ? undefined : history)
+      return name === undefined ? page : { name, since: page.since, history }
+    })
+  }
+
+  /** @param {WatchedPage[]} pages @returns {Promise<WatchedPage[]>} one renaming further */
+  async function byName (pages) {
+    const names = pages.filter(({ history }) => history === undefined).map(({ name }) => name)
+    const heads = new Map((await headsBy('_id', names)).map((head) => [head._id, head]))
+    return pages.map((page) => {
+      if (page.history !== undefined) return page
+      const head = heads.get(page.name)
+      // A page that is not written yet gets its name as the key.
+      if (head === undefined) return { ...page, history: page.name }
+      return head.redirect_to ? { ...page, name: head.redirect_to } : { ...page, history: String(historyOf(head)) }
+    })
+  }
+
+  /**
+   * A watched page is found by the key of its history, so another page that takes its name changes nothing.
+   * @param {WatchedPage[]} pages
+   * @returns {Promise<WatchedPage[]>} with keys and with the names of now, each page once
+   */
+  return async function followPages (pages) {
+    let followed = await byHistory(pages)
+    const isLeft = () => followed.some(({ history }) => history === undefined)
+    for (let renamings = 0; renamings <= RENAMINGS_MAX && isLeft(); renamings++) followed = await byName(followed)
+    const firsts = new Map(followed.map((page, at) => /** @type {const} */ ([page.history ?? page.name, at])).reverse())
+    return followed.filter((page, at) => firsts.get(page.history ?? page.name) === at)
+  }
+}
