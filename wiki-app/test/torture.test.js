@@ -123,12 +123,13 @@ describe('the oracle', () => {
 
 for (const strategy of ['sync', 'group-commit']) {
   test(`${strategy}: after kills of the wiki, of its database and of both, ` +
-    'every acknowledged edit is stored once and in order', { timeout: 400_000 }, async () => {
-    const { trials, acknowledged, unexpected, findings } =
+    'every acknowledged edit is stored once, in order, and found', { timeout: 400_000 }, async () => {
+    const { trials, acknowledged, unexpected, findings, words } =
       await torture({ trials: VICTIMS.length, edits: 90, seed: 9, strategy })
     assert.deepEqual(trials.map(({ killed }) => killed), [...VICTIMS])
     assert.ok(acknowledged >= 90)
     assert.deepEqual(unexpected, [])
+    assert.deepEqual(words, [])
     assert.ok(holds(findings), JSON.stringify(findings))
   })
 }

@@ -8,7 +8,7 @@ import { torture } from './torture.js'
 const HELP = `Usage: node wiki-app/torture/main.js [options]
 
 Kills the wiki, mongod, or both with SIGKILL at random moments while 16 editors and 4 readers are at work, starts them again, and compares
-what was acknowledged with what is stored. Everything is on free ports and in a temporary folder. Ends with 0 when every promise held.
+what was acknowledged with what is stored, and what search finds with that. Everything is on free ports and in a temporary folder. Ends with 0 when every promise held.
 
   --trials N   kills, in turn of the wiki, mongod and both (default 21)
   --edits N    acknowledged edits in all, at least (default 10500)
@@ -55,7 +55,7 @@ if (values.help) {
   for (const name of ['SIGINT', 'SIGTERM']) {
     process.once(name, () => interrupted.abort(new Error(`interrupted by ${name}`)))
   }
-  const { findings, unexpected, ...result } = await torture({
+  const { findings, words, unexpected, ...result } = await torture({
     trials,
     edits,
     seed,
@@ -75,9 +75,10 @@ if (values.help) {
     process.stderr.write(`${error.message}\n`)
     process.exit(interrupted.signal.aborted ? 130 : 1)
   })
-  const held = holds(findings) && unexpected.length === 0
+  const held = holds(findings) && words.length === 0 && unexpected.length === 0
   console.log()
   for (const [name, times] of Object.entries(findings)) console.log(`${String(times).padStart(6)} ${name}`)
+  for (const difference of words) console.log(`index of words: ${difference}`)
   for (const answer of new Set(unexpected)) console.log(`unexpected answer: ${answer}`)
   console.log(JSON.stringify({
     seed,
@@ -88,6 +89,7 @@ if (values.help) {
     unknown: result.unknown,
     reads: result.reads,
     ...findings,
+    words_equal: words.length === 0,
     unexpected: unexpected.length,
     back_max_ms: Math.max(...result.trials.map(({ back_after_ms: ms }) => ms)),
     duration_s: Math.round((performance.now() - startedAt) / 1000),

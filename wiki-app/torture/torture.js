@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { MongoClient } from 'mongodb'
 import { createRandom } from '@stevec/harness/random'
@@ -6,6 +9,7 @@ import { createClient } from './client.js'
 import { createEditors } from './editors.js'
 import { holds, judge } from './oracle.js'
 import { createTestbed } from './testbed.js'
+import { differingWords } from './words.js'
 
 const EDITORS = 16
 const READERS = 4
@@ -32,9 +36,9 @@ export const WORKERS_VICTIMS = /** @type {const} */ ([...VICTIMS, 'worker'])
 
 /**
  * Kills the wiki, its database, or both with SIGKILL at random moments while people edit, and restarts them. Checks
- * after each trial whether every promise about edits was kept.
+ * after each trial whether every promise about edits was kept, and at the end whether search finds what is stored.
  * @param {object} options
- * @param {number} options.trials
+ * @param {number} options.trials  at least one
  * @param {number} options.edits  the least number of acknowledged edits in all trials together
  * @param {number} options.seed
  * @param {number} [options.workers]  processes of the wiki; of several, one is killed alone in every fourth trial
@@ -48,13 +52,14 @@ export const WORKERS_VICTIMS = /** @type {const} */ ([...VICTIMS, 'worker'])
  *   unknown: number,
  *   reads: number,
  *   unexpected: string[],
- *   findings: import('./oracle.js').Findings
- * }>}
+ *   findings: import('./oracle.js').Findings,
+ *   words: string[]
+ * }>} `words`: where the index of words differs from one that is built from scratch
  * @throws {Error} when something does not come back in time
  */
 export async function torture (options) {
   const { trials: count, edits: wanted, seed, workers = 1, strategy = 'sync', signal, onTrial = () => {} } = options
-  const testbed = await createTestbed({ settings: { WORKERS: String(workers), WRITE_STRATEGY: strategy } })
+  const { testbed, words, remove } = await createPlace({ WORKERS: String(workers), WRITE_STRATEGY: strategy })
   const victims = workers > 1 ? WORKERS_VICTIMS : VICTIMS
   const client = createClient(testbed.url, EDITORS + READERS)
   const editors = createEditors({ client, seed, editors: EDITORS, readers: READERS })
@@ -63,7 +68,6 @@ export async function torture (options) {
   const trials = []
   try {
     await testbed.start()
-    let findings = judge([], [], { revisions: [], pages: [], targets: [], tags: [] })
     for (let number = 0; number < count; number++) {
       const before = editors.acknowledged()
       const target = Math.ceil(wanted * (number + 1) / count)
@@ -72,26 +76,24 @@ export async function torture (options) {
       editors.start()
       await reach(killAt)
       await delay(MOMENT_MAX_MS * random())
-      const killedAt = performance.now()
-      const killedAfter = editors.acknowledged()
+      const [killedAt, killedAfter] = [performance.now(), editors.acknowledged()]
       await kill(testbed, killed, random(), BETWEEN_MAX_MS * random())
       await startAgain(testbed, killed)
       await reach(editors.acknowledged() + 1)
-      const backAfterMs = Math.round(performance.now() - killedAt)
+      const backAt = performance.now()
       await reach(target)
       await editors.stop()
-      findings = judge(editors.edits, editors.reads, await stored(testbed.uri))
+      const held = holds(judge(editors.edits, editors.reads, await stored(testbed.uri)))
       trials.push({
         killed,
         acknowledged: editors.acknowledged() - before,
         killed_after: killedAfter - before,
         unknown: editors.edits.filter(({ outcome }) => outcome === 'unknown').length - sum(trials, 'unknown'),
-        back_after_ms: backAfterMs,
-        held: holds(findings)
+        back_after_ms: Math.round(backAt - killedAt),
+        held
       })
       onTrial(trials[number], number + 1)
     }
-    if (count > 0) findings = judge(editors.edits, editors.reads, await countedAtLast(testbed.uri))
     return {
       trials,
       edits: editors.edits.length,
@@ -99,12 +101,13 @@ export async function torture (options) {
       unknown: sum(trials, 'unknown'),
       reads: editors.reads.length,
       unexpected: [...editors.unexpected, ...testbed.mistakes()],
-      findings
+      findings: judge(editors.edits, editors.reads, await countedAtLast(testbed.uri)),
+      words: await differingWords(testbed.uri, words)
     }
   } finally {
     await editors.stop()
     client.close()
-    await testbed.remove()
+    await remove()
   }
 
   /** @param {number} acknowledged */
@@ -114,6 +117,17 @@ export async function torture (options) {
     if (reached) return
     throw new Error(`only ${editors.acknowledged()} of ${acknowledged} edits were acknowledged within ${TRIAL_MAX_MS / 1000} s; the end of the wiki's log:\n${testbed.log()}`)
   }
+}
+
+/** @param {Record<string, string>} settings  of a wiki that keeps its index of words in `words` */
+async function createPlace (settings) {
+  const words = mkdtempSync(path.join(tmpdir(), 'stevec-torture-'))
+  const testbed = await createTestbed({ settings: { ...settings, SEARCH_DIRECTORY: words } })
+  const remove = async () => {
+    await testbed.remove()
+    rmSync(words, { recursive: true, force: true })
+  }
+  return { testbed, words, remove }
 }
 
 /**

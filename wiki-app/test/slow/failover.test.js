@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
 import test from 'node:test'
 import { waitUntil } from '@stevec/harness/processes'
 import { createClient } from '../../torture/client.js'
@@ -7,14 +10,17 @@ import { holds, judge } from '../../torture/oracle.js'
 import { createTestbed } from '../../torture/testbed.js'
 import { primaryOf } from '../../torture/replica-set.js'
 import { stored } from '../../torture/torture.js'
+import { differingWords } from '../../torture/words.js'
 
 const EDITORS = 8
 const READERS = 2
 const WORK_MAX_MS = 90_000
 
-test('a kill of the MongoDB primary under load loses no acknowledged edit, ' +
+test('a kill of the MongoDB primary under load loses no acknowledged edit and no word, ' +
   'and another member becomes primary', { timeout: 400_000 }, async (t) => {
-  const testbed = await createTestbed({ wikis: 2, members: 3 })
+  const words = mkdtempSync(path.join(tmpdir(), 'stevec-words-'))
+  t.after(() => rmSync(words, { recursive: true, force: true }))
+  const testbed = await createTestbed({ wikis: 2, members: 3, settings: { SEARCH_DIRECTORY: words } })
   t.after(() => testbed.remove())
   await testbed.start()
   const client = createClient(testbed.url, EDITORS + READERS)
@@ -46,4 +52,5 @@ test('a kill of the MongoDB primary under load loses no acknowledged edit, ' +
   assert.deepEqual(testbed.mistakes(), [])
   const findings = judge(editors.edits, editors.reads, await stored(testbed.uri))
   assert.ok(holds(findings), JSON.stringify(findings))
+  assert.deepEqual(await differingWords(testbed.uri, words), [], 'both wikis share an index')
 })

@@ -4,8 +4,8 @@ import { holds } from '../../torture/oracle.js'
 import { torture, WORKERS_VICTIMS } from '../../torture/torture.js'
 
 test('after kills of one worker, of the wiki with three workers, of its database and of both, ' +
-  'every acknowledged edit is stored once and in order', { timeout: 600_000 }, async () => {
-  const { trials, acknowledged, unexpected, findings } = await torture({
+  'every acknowledged edit is stored once, in order, and found', { timeout: 600_000 }, async () => {
+  const { trials, acknowledged, unexpected, findings, words } = await torture({
     trials: WORKERS_VICTIMS.length,
     edits: 200,
     seed: 4,
@@ -14,5 +14,6 @@ test('after kills of one worker, of the wiki with three workers, of its database
   assert.deepEqual(trials.map(({ killed }) => killed), [...WORKERS_VICTIMS])
   assert.ok(acknowledged >= 200)
   assert.deepEqual(unexpected, [])
+  assert.deepEqual(words, [])
   assert.ok(holds(findings), JSON.stringify(findings))
 })
