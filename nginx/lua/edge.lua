@@ -4,6 +4,7 @@ local decide = require("decide").decide
 local fast_path = require("fast_path")
 local flights = require("flight")
 local forward = require("forward")
+local journal = require("journal")
 local pass = require("pass").pass
 local purges = require("purges")
 local rays = require("ray")
@@ -86,6 +87,11 @@ function _M.init()
     "maxtrace=8000", "maxmcode=40960"
   )
   purges.init()
+end
+
+--- Before a worker's first request.
+function _M.init_worker()
+  journal.open()
 end
 
 return _M

@@ -1,6 +1,7 @@
 -- Records what was purged, and when. An entry carries the purge clock from the moment of its request to the origin. It
 -- is void when anything that it belongs to (everything, its host, a prefix of its address, one of its tags) was purged
 -- later. So a purge costs the same for any size of the cache, and also covers responses that are in flight.
+local journal = require("journal")
 local dict = ngx.shared.purges
 
 local _M = {}
@@ -14,10 +15,12 @@ local FORGOTTEN_PART = 8
 
 local lengths, lengths_text = {}, ""
 
+local FLOORS = { ["floor"] = true, ["soft floor"] = true, ["tags"] = true, ["soft tags"] = true }
+
 function _M.init()
   -- safe_add keeps the values over a reload.
   dict:safe_add("clock", 1)
-  for _, name in ipairs({ "floor", "soft floor", "tags", "soft tags" }) do dict:safe_add(name, 0) end
+  for name in pairs(FLOORS) do dict:safe_add(name, 0) end
 end
 
 --- Changes with every purge.
@@ -27,6 +30,12 @@ end
 
 local function url_mark(key)
   return "u:" .. ngx.crc32_short(key) % URL_MARKS
+end
+
+local function set(name, clock)
+  local now_s = ngx.time()
+  journal.add("p", name, clock, now_s)
+  dict:set(name, clock, 0, now_s)
 end
 
 -- Makes room by dropping the oldest marks. Every response requested before the newest of them becomes void, which is
@@ -44,7 +53,7 @@ local function forget_oldest()
   table.sort(sorted)
   -- Names that were purged again after they entered the list stay.
   local floor = sorted[math.ceil(#sorted / 2)] or dict:get("clock")
-  if floor > dict:get("floor") then dict:set("floor", floor, 0, ngx.time()) end
+  if floor > dict:get("floor") then set("floor", floor) end
   for _, name in ipairs(names) do
     if clocks[name] <= floor then dict:delete(name) else dict:rpush("order", name) end
   end
@@ -61,21 +70,25 @@ local function keep(name, value, flags)
 end
 
 -- The flags of a mark are the time of the call, in seconds.
-local function remember(name, clock)
+local function remember(name, clock, time_s)
   local known = dict:get(name) ~= nil
-  local kept = keep(name, clock, ngx.time())
+  local kept = keep(name, clock, time_s)
   if kept and not known and not dict:rpush("order", name) then
     forget_oldest()
     kept = dict:rpush("order", name) ~= nil
   end
-  if not kept then dict:set("floor", clock, 0, ngx.time()) end
+  if not kept then set("floor", clock) end
 end
 
 -- Writes the marks before it moves the clock: a reader of the new clock finds them.
 local function mark(soft, name, and_set)
   local clock, kind = dict:get("clock") + 1, soft and "soft " or ""
-  if name then remember(kind .. name, clock) end
-  if and_set then dict:set(kind .. and_set, clock, 0, ngx.time()) end
+  if name then
+    local time_s = ngx.time()
+    journal.add("p", kind .. name, clock, time_s)
+    remember(kind .. name, clock, time_s)
+  end
+  if and_set then set(kind .. and_set, clock) end
   dict:incr("clock", 1)
 end
 
@@ -104,7 +117,9 @@ function _M.prefix(prefix, soft)
   if fits ~= #prefix then
     local more = { unpack(known) }
     table.insert(more, at, #prefix)
-    if #known < PREFIX_LENGTHS_MAX and keep("lengths", table.concat(more, ",")) then
+    local text = table.concat(more, ",")
+    if #known < PREFIX_LENGTHS_MAX and keep("lengths", text) then
+      journal.add("p", "lengths", text)
       fits = #prefix
     elseif fits then
       prefix = string.sub(prefix, 1, fits)
@@ -156,5 +171,32 @@ function _M.judge(entry)
   entry.void, entry.marked_s = marked_s(entry.clock, false, names) ~= nil, marked_s(entry.clock, true, names)
   return entry.void, entry.marked_s
 end
+
+-- The clock goes on where it was: entries have its times.
+local function apply(_, name, value, time_s)
+  local clock = tonumber(value)
+  if name == "lengths" then
+    dict:set(name, value)
+  elseif name ~= "clock" then
+    if FLOORS[name] then dict:set(name, clock, 0, time_s) else remember(name, clock, time_s) end
+  end
+  if name ~= "lengths" and clock > dict:get("clock") then dict:set("clock", clock) end
+end
+
+journal.join("p", {
+  apply = apply,
+  each = function(write)
+    for _, name in ipairs(dict:get_keys(0)) do
+      local value, time_s = nil, nil
+      if name ~= "order" then value, time_s = dict:get(name) end
+      if value then write("p", name, value, time_s) end
+    end
+  end,
+  done = function(whole)
+    if whole then return end
+    dict:flush_all()
+    _M.init()
+  end,
+})
 
 return _M

@@ -1,4 +1,5 @@
 -- Bytes on disk, within a limit: small pieces share a file, a large one has its own. The oldest file is evicted first.
+local journal = require("journal")
 local settings = require("settings")
 local dict = ngx.shared.segments
 
@@ -24,6 +25,7 @@ local function remove(id)
   if not bytes then return 0 end
   dict:delete("s" .. id)
   dict:incr("bytes", -bytes)
+  journal.add("r", id)
   os.remove(path_of(id))
   return bytes
 end
@@ -67,6 +69,7 @@ end
 
 local function create()
   local id = dict:incr("id", 1, 0)
+  journal.add("s", id)
   local file, message, code = io.open(path_of(id), "wb")
   if not file and DISK_FULL[code] and give_way() then file, message = io.open(path_of(id), "wb") end
   if not file then return nil, message end
@@ -74,6 +77,7 @@ local function create()
   file:setvbuf("no")
   if not register(id) then
     file:close()
+    journal.add("r", id)
     os.remove(path_of(id))
     return nil, "too many files"
   end
@@ -175,5 +179,53 @@ function _M.read(id, offset, length)
   file:close()
   return data and #data == length and data or nil
 end
+
+-- A damaged journal does not name all files.
+local UNKNOWN_MAX = 10000
+-- Files of an earlier process, by id.
+local left = {}
+
+local function size_of(id)
+  local file = io.open(path_of(id), "rb")
+  if not file then return nil end
+  local bytes = file:seek("end")
+  file:close()
+  return bytes
+end
+
+local function take_over(whole)
+  local ids = {}
+  for id in pairs(left) do ids[#ids + 1] = id end
+  table.sort(ids)
+  left = {}
+  for after = 1, whole and 0 or UNKNOWN_MAX do os.remove(path_of((dict:get("id") or 0) + after)) end
+  for _, id in ipairs(ids) do
+    local bytes = whole and size_of(id)
+    if bytes and register(id) then
+      dict:set("s" .. id, bytes)
+      dict:incr("bytes", bytes, 0)
+    else
+      os.remove(path_of(id))
+    end
+  end
+  make_room()
+end
+
+journal.join("srn", {
+  apply = function(kind, key)
+    local id = tonumber(key)
+    if kind ~= "n" then left[id] = kind == "s" or nil end
+    -- No id is used again: an entry that is left in the index would show what another one has stored there.
+    dict:set("id", math.max(id, dict:get("id") or 0))
+  end,
+  each = function(write)
+    write("n", dict:get("id") or 0)
+    for _, name in ipairs(dict:get_keys(0)) do
+      local id = string.match(name, "^s(%d+)$")
+      if id then write("s", id) end
+    end
+  end,
+  done = take_over,
+})
 
 return _M

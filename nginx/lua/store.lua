@@ -1,5 +1,6 @@
 -- Stored responses: a shared index (key → place), the bytes in segments, and parsed entries in this worker's memory.
 local cjson = require("cjson.safe")
+local journal = require("journal")
 local lrucache = require("resty.lrucache")
 local purges = require("purges")
 local segments = require("segments")
@@ -21,6 +22,16 @@ local parsed = lrucache.new(PARSED_MAX)
 -- The value of a key in the index is a place, or "|" and the selections of vary.lua under which the responses are.
 -- A place: "=head segment:offset:length:body segment:offset:length:when it was marked stale, or 0".
 local PLACE = "^=(%d+):(%d+):(%d+):(%d+):(%d+):(%d+):(%d+)$"
+
+local function set(key, value)
+  journal.add("i", key, value)
+  index:set(key, value)
+end
+
+local function remove(key)
+  journal.add("d", key)
+  index:delete(key)
+end
 
 -- The place of an entry whose head was just written.
 local function place_of(entry, segment, offset, head)
@@ -46,7 +57,7 @@ local function load(key, place)
     if not head or small and not body then return nil end
   end
   local entry = cjson.decode(head)
-  if not entry then return nil end
+  if not entry or string.sub(key, 1, #entry.base) ~= entry.base then return nil end
   entry.key, entry.place, entry.body = key, place, body or nil
   entry.body_segment, entry.body_offset, entry.body_bytes = body_segment, body_offset, body_bytes
   entry.url_marked_s = stale_s ~= "0" and tonumber(stale_s) or nil
@@ -105,7 +116,7 @@ local function remember_selection(base, selection)
     end
   end
   table.insert(others, 1, selection)
-  index:set(base, "|" .. table.concat(others, "|"))
+  set(base, "|" .. table.concat(others, "|"))
 end
 
 local HEAD_FIELDS = {
@@ -132,11 +143,11 @@ local function commit(entry, request, place)
   if selection then remember_selection(entry.base, selection) end
   local soft_s = purges.address_purged_s(entry, true)
   if soft_s then place = string.gsub(place, "0$", soft_s) end
-  index:set(key, place)
+  set(key, place)
   -- Another worker may have purged it between the check and the write.
   entry.judged_at = nil
   if purges.address_purged_s(entry) or purges.judge(entry) then
-    index:delete(key)
+    remove(key)
     return nil, "purged meanwhile"
   end
   entry.key, entry.place, entry.stale_since_s, entry.url_marked_s = key, place, soft_s, soft_s
@@ -173,14 +184,14 @@ function _M.put_head(entry, old)
     clock = entry.clock, host = old.host, host_name = old.host_name, uri = old.uri,
     tags = old.tags, any_tag = old.any_tag, shares_address = old.shares_address,
   })
-  if void and index:get(old.key) == old.place then index:delete(old.key) end
+  if void and index:get(old.key) == old.place then remove(old.key) end
   if void or stale_since_s or purges.judge(entry) then return nil, "purged meanwhile" end
   entry.body, entry.body_segment = old.body, old.body_segment
   entry.body_offset, entry.body_bytes = old.body_offset, old.body_bytes
   entry.key, entry.place = old.key, place_of(entry, segment, offset, head)
   entry.stale_since_s, entry.url_marked_s = nil, nil
   if index:get(old.key) ~= old.place then return nil, "replaced meanwhile" end
-  index:set(old.key, entry.place)
+  set(old.key, entry.place)
   parsed:set(old.key, entry)
   return entry
 end
@@ -195,7 +206,7 @@ end
 
 --- Removes an entry, unless a newer one is stored under its key.
 function _M.forget(entry)
-  if index:get(entry.key) == entry.place then index:delete(entry.key) end
+  if index:get(entry.key) == entry.place then remove(entry.key) end
 end
 
 --- Purges one address; `address` is the key of host and path alone.
@@ -204,10 +215,25 @@ function _M.purge_url(address, soft)
   local value = index:get(address)
   if not value then return end
   if not soft then
-    index:delete(address)
+    remove(address)
   elseif string.byte(value) == 61 then
-    index:set(address, (string.gsub(value, ":%d+$", ":" .. ngx.time())))
+    set(address, (string.gsub(value, ":%d+$", ":" .. ngx.time())))
   end
 end
+
+journal.join("id", {
+  apply = function(kind, key, value)
+    if kind == "i" then index:set(key, value) else index:delete(key) end
+  end,
+  each = function(write)
+    for _, key in ipairs(index:get_keys(0)) do
+      local value = index:get(key)
+      if value then write("i", key, value) end
+    end
+  end,
+  done = function(whole)
+    if not whole then index:flush_all() end
+  end,
+})
 
 return _M

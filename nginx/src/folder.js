@@ -7,7 +7,11 @@ const RENDERED = 'Rendered from nginx/templates'
 /** Marks a folder as a cache of the edge; backup programs skip such a folder. */
 const TAG_FILE = 'CACHEDIR.TAG'
 const TAG_START = 'Signature: 8a477f597d28d172789f06886806bc55\n# The cache of an edge of stevec.\n'
-const TAG = `${TAG_START}# Each start of the edge empties this folder.\n# See https://bford.info/cachedir/\n`
+const TAG = `${TAG_START}# A start of the edge may empty this folder.\n# See https://bford.info/cachedir/\n`
+/** What the stored responses depend on, see store-identity.js. */
+const IDENTITY_FILE = 'identity'
+/** Names the journal of lua/journal.lua; removed where what is stored must not be used again. */
+const JOURNAL_FILE = 'current'
 
 /**
  * Finds the nginx that uses a role's folder.
@@ -47,19 +51,28 @@ export function refuseInUse (directory) {
 }
 
 /**
- * Empties the cache folder: what an earlier process stored is useless without its index.
+ * Makes the cache folder ready for a start. What an edge with the same identity has stored stays, all else is removed.
  * @param {string} cache
+ * @param {string | null} identity  null: what is stored is of no use to a later start
  * @throws {Error} when no edge created it
  */
-export function emptyCache (cache) {
+export function openCache (cache, identity) {
   const found = findForeign(cache)
   if (found !== null) {
-    throw new Error(`the edge empties ${cache} at each start, but ${found}; nothing was deleted. ` +
+    throw new Error(`the edge would empty ${cache}, but ${found}; nothing was deleted. ` +
       'Move it away, or choose another folder')
   }
+  if (identity !== null && isOf(cache, identity)) return
   rmSync(cache, { recursive: true, force: true })
   mkdirSync(cache, { recursive: true, mode: 0o700 })
   writeFileSync(path.join(cache, TAG_FILE), TAG)
+  if (identity !== null) writeFileSync(path.join(cache, IDENTITY_FILE), identity)
+}
+
+/** @param {string} cache @param {string} identity */
+function isOf (cache, identity) {
+  const [file, journal] = [IDENTITY_FILE, JOURNAL_FILE].map((name) => path.join(cache, name))
+  return existsSync(journal) && existsSync(file) && readFileSync(file, 'utf8') === identity
 }
 
 /**

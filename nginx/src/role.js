@@ -6,8 +6,9 @@ import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { Eta } from 'eta'
-import { emptyCache, refuseForeign, refuseInUse } from './folder.js'
+import { openCache, refuseForeign, refuseInUse } from './folder.js'
 import { keyedHeaders, SPECIAL, unusualVariable } from './request-headers.js'
+import { storeIdentity } from './store-identity.js'
 import { areChecked, wikisView } from './wikis.js'
 
 export { findNginx } from './folder.js'
@@ -85,6 +86,7 @@ const NO_FILES = Object.freeze({ certificate: 'certificate.pem', key: 'key.pem' 
  * @property {string} [place]  three capital letters, which end its CF-Ray; default LJU
  * @property {string} [cacheDirectory]
  * @property {number} [maxSizeBytes]
+ * @property {boolean} [warm]  a restart has what was stored before; default false
  * @property {Tls} [tls]  at the port for clients; default: plain HTTP
  */
 
@@ -129,7 +131,8 @@ export async function prepareRole (role, { directory, logs, binary, modulesDirec
   refuseForeign(configuration)
   if (role.role === 'edge') {
     refuseInUse(directory)
-    emptyCache(cacheDirectoryOf(role, directory))
+    const identity = role.warm ? storeIdentity(edgeView(role, directory), path.join(SOURCES, 'lua')) : null
+    openCache(cacheDirectoryOf(role, directory), identity)
   }
   mkdirSync(directory, { recursive: true })
   // It contains the control token.
@@ -237,6 +240,7 @@ function edgeView (role, directory) {
     collapse: role.collapse ?? true,
     plan: role.plan ?? '',
     place: role.place ?? 'LJU',
+    warm: role.warm ?? false,
     // Cloudflare's limit. The wiki itself refuses what is too long, with a reason.
     bodyMax: '100m',
     cacheDirectory: cacheDirectoryOf(role, directory),

@@ -1,4 +1,4 @@
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import http from 'node:http'
 import net from 'node:net'
 import { tmpdir } from 'node:os'
@@ -170,8 +170,20 @@ export async function startEdge (
       process.kill(/** @type {NonNullable<typeof nginx>} */ (nginx).pid, 'SIGHUP')
       await waitUntil(() => workers().join() !== before && workers().length === 1, WAIT_MAX_MS)
     },
-    async restart () {
+    /** @param {Partial<import('@stevec/nginx').LoneEdgeRole>} [changed]  options of the role from now on */
+    async restart (changed = {}) {
       if (nginx) await stopProcess(nginx)
+      Object.assign(role, changed)
+      await start()
+    },
+    /** Ends nginx and its worker at once, and starts it again. */
+    async crash () {
+      const { pid: master } = /** @type {NonNullable<typeof nginx>} */ (nginx)
+      const pids = [master, ...workers()]
+      for (const pid of pids) process.kill(pid, 'SIGKILL')
+      if (!await waitUntil(() => !pids.some((pid) => existsSync(`/proc/${pid}/exe`)), WAIT_MAX_MS)) {
+        throw new Error('nginx outlived SIGKILL')
+      }
       await start()
     }
   }

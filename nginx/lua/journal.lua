@@ -1,0 +1,207 @@
+-- A record of what changes in shared memory, on disk: after a restart the cache is what it was. `journal-N` has the
+-- changes, one record each; `state-N` has all that there was when `journal-N` began, and `current` has N.
+local settings = require("settings")
+-- number: of the journal that is written; bytes: its size; limit: the size at which the next one begins
+local dict = ngx.shared.journal
+
+local _M = {}
+
+-- The next journal begins at twice the size of the state before, and not below this.
+local BYTES_MIN = 4 * 1024 * 1024
+local RECORDS_AT_ONCE = 1000
+local RETRY_S = 60
+local ROTATION_MAX_S = 600
+-- Lengths of key and value, a number, a checksum.
+local HEAD = "^(%l) (%d+) (%d+) (%d+) (%d+)\n"
+local HEAD_BYTES_MAX = 80
+
+local parts, by_kind = {}, {}
+-- Whether this worker has asked for the next journal.
+local is_due = false
+-- This worker's file, and its number.
+local file, file_number
+
+local function path_of(name, number)
+  return settings.cache_directory .. "/" .. name .. (number and "-" .. number or "")
+end
+
+local function checksum(kind, key, value, number)
+  return ngx.crc32_short(kind .. key .. "\n" .. value .. "\n" .. number)
+end
+
+local function record(kind, key, value, number)
+  local sum = checksum(kind, key, value, number)
+  return string.format("%s %d %d %d %d\n%s%s\n", kind, #key, #value, number, sum, key, value)
+end
+
+local function write_current(number)
+  local temporary = path_of("current.new")
+  local handle = io.open(temporary, "wb")
+  local done = handle and handle:write(number)
+  done = handle and handle:close() and done
+  return done and os.rename(temporary, path_of("current"))
+end
+
+local function remove(first, last)
+  for number = first, last do
+    os.remove(path_of("state", number))
+    os.remove(path_of("journal", number))
+  end
+end
+
+-- Returns the file that all workers append to; each record is one write.
+local function open()
+  local number = dict:get("number")
+  if file_number ~= number then
+    if file then file:close() end
+    file = io.open(path_of("journal", number), "ab")
+    if file then file:setvbuf("no") end
+    file_number = number
+  end
+  return file
+end
+
+-- A purge that is not in the journal would be undone by the next start: that one has to begin with nothing.
+local function give_up(message)
+  os.remove(path_of("current"))
+  if not dict:add("broken", true) then return end
+  ngx.log(ngx.WARN, "a start would begin with an empty cache now: ", message)
+  ngx.timer.at(RETRY_S, _M.rotate)
+end
+
+--- Adds a change before it is made. kind: a letter; key, value: bytes; number: 0 or more
+function _M.add(kind, key, value, number)
+  if not settings.warm or dict:get("broken") or not dict:get("number") then return end
+  local text = record(kind, tostring(key), tostring(value or ""), number or 0)
+  local handle = open()
+  local done, message
+  if handle then done, message = handle:write(text) end
+  if not done then return give_up(message or "its journal cannot be opened") end
+  if dict:incr("bytes", #text) > dict:get("limit") and not is_due then is_due = ngx.timer.at(0, _M.rotate) end
+end
+
+--- Takes part in the journal. kinds: of changes, letters; part: apply(kind, key, value, number) makes a change,
+-- each(write) calls write(kind, key, value, number) for all that there is, done(whole) ends a replay; not whole: what
+-- was applied must be undone
+function _M.join(kinds, part)
+  parts[#parts + 1] = part
+  for kind in string.gmatch(kinds, "%l") do by_kind[kind] = part end
+end
+
+-- Applies the records of a file. Returns "whole", "torn" (the last record is not complete) or "broken".
+local function replay(path)
+  local handle = io.open(path, "rb")
+  if not handle then return nil end
+  local data, from = handle:read("*a") or "", 1
+  handle:close()
+  while from <= #data do
+    local start, head_end, kind, key_bytes, value_bytes, number, sum =
+      string.find(data, HEAD, from)
+    if start ~= from then return #data - from < HEAD_BYTES_MAX and "torn" or "broken" end
+    key_bytes, value_bytes = tonumber(key_bytes), tonumber(value_bytes)
+    local last = head_end + key_bytes + value_bytes + 1
+    if last > #data then return "torn" end
+    local key = string.sub(data, head_end + 1, head_end + key_bytes)
+    local value = string.sub(data, head_end + key_bytes + 1, last - 1)
+    local part = by_kind[kind]
+    if not part or checksum(kind, key, value, tonumber(number)) ~= tonumber(sum) then return "broken" end
+    part.apply(kind, key, value, tonumber(number))
+    from = last + 1
+  end
+  return "whole"
+end
+
+-- Writes all that there is. Returns its bytes, or nil and a reason.
+local function write_state(number)
+  local temporary = path_of("state.new")
+  local handle, failure = io.open(temporary, "wb")
+  if not handle then return nil, failure end
+  local bytes, count = 0, 0
+  local function write(kind, key, value, flags)
+    local text = record(kind, tostring(key), tostring(value or ""), flags or 0)
+    bytes, count = bytes + #text, count + 1
+    local done, message = handle:write(text)
+    failure = failure or not done and message
+    -- Requests go on meanwhile.
+    if count % RECORDS_AT_ONCE == 0 then ngx.sleep(0) end
+  end
+  for _, part in ipairs(parts) do part.each(write) end
+  local closed, message = handle:close()
+  failure = failure or not closed and message
+  if not failure then
+    local renamed
+    renamed, failure = os.rename(temporary, path_of("state", number))
+    if renamed then return bytes end
+  end
+  os.remove(temporary)
+  return nil, failure
+end
+
+-- Begins the next journal. Changes go there from now on, so those that happen while the state is written are in both,
+-- and a replay ends with the last of each.
+local function begin(number)
+  local handle, message = io.open(path_of("journal", number), "wb")
+  if not handle then return give_up(message) end
+  handle:close()
+  dict:set("bytes", 0)
+  dict:set("limit", math.huge)
+  dict:set("number", number)
+  return true
+end
+
+-- Completes the journal that has begun with its state, and removes those before.
+local function complete()
+  local number = dict:get("number")
+  local bytes, message = write_state(number)
+  if not bytes then return give_up(message) end
+  if not write_current(number) then return give_up("its state cannot be named") end
+  dict:set("limit", math.max(BYTES_MIN, 2 * bytes))
+  for old = dict:get("first"), number - 1 do
+    os.remove(path_of("state", old))
+    os.remove(path_of("journal", old))
+  end
+  dict:set("first", number)
+end
+
+--- Begins a journal with the present state, in a timer.
+function _M.rotate(premature)
+  is_due = false
+  if premature or not dict:add("rotating", true, ROTATION_MAX_S) then return end
+  dict:delete("broken")
+  if begin(dict:get("number") + 1) then complete() end
+  dict:delete("rotating")
+end
+
+local function read_current()
+  local handle = io.open(path_of("current"), "rb")
+  if not handle then return nil end
+  local text = handle:read("*a")
+  handle:close()
+  return tonumber(string.match(text or "", "^%d+$"))
+end
+
+-- Returns whether all was replayed, and the number of the last journal.
+local function replay_all(first)
+  if replay(path_of("state", first)) ~= "whole" then return false, first end
+  for number = first, math.huge do
+    local outcome = replay(path_of("journal", number))
+    if outcome == "broken" then return false, number end
+    if not outcome then return number > first, number - 1 end
+  end
+end
+
+--- Replays what an earlier process has left, and begins a journal; once, before any request.
+function _M.open()
+  if not settings.warm or not dict:safe_add("opened", true) then return end
+  local first = read_current()
+  local whole, last = true, 0
+  if first then whole, last = replay_all(first) end
+  if not whole then ngx.log(ngx.WARN, "begins with an empty cache: its journal is damaged") end
+  dict:set("first", first or last + 1)
+  dict:set("number", last)
+  begin(last + 1)
+  for _, part in ipairs(parts) do part.done(whole) end
+  ngx.timer.at(0, _M.rotate)
+end
+
+return _M
