@@ -94,8 +94,8 @@ test('stevec edge refuses the folder of a running edge, and takes over the folde
     sandbox.remove()
   })
   // Waits until the edge runs or has ended.
-  const start = async (/** @type {number} */ port) => {
-    const edge = sandbox.start(args(port))
+  const start = async (/** @type {number} */ port, /** @type {readonly string[]} */ more = []) => {
+    const edge = sandbox.start([...args(port), ...more])
     started.push(edge)
     assert.ok(await waitUntil(() => edge.output.stdout.includes('\n') || edge.child.exitCode !== null, 60_000))
     return edge
@@ -118,10 +118,12 @@ test('stevec edge refuses the folder of a running edge, and takes over the folde
 
   first.child.kill('SIGKILL')
   await first.done
-  const third = await start(ports[1])
-  assert.equal(await read(ports[1]), 'MISS')
-  third.child.kill('SIGINT')
-  assert.equal((await third.done).exitCode, 0)
+  for (const [option, status] of /** @type {const} */ ([[[], 'HIT'], [['--cold'], 'MISS']])) {
+    const again = await start(ports[0], option)
+    assert.equal(await read(ports[0]), status, option.join())
+    again.child.kill('SIGINT')
+    assert.equal((await again.done).exitCode, 0)
+  }
   assert.equal(existsSync(path.join(cache, 'edge.lock')), false)
 })
 

@@ -26,7 +26,7 @@ export const command = {
 
 Starts a cache in front of any HTTP application. It behaves like Cloudflare's edge (CF-Cache-Status,
 Cache-Tag, purge API) with a Cache Rule that makes every GET eligible; with --profile rfc9111 it
-follows the HTTP caching standard. Runs until Ctrl-C. Stored responses are lost at the next start.
+follows the HTTP caching standard. Runs until Ctrl-C.
 
   --origin URL         http or https with host and port only; the addresses of the host are
                        resolved once and tried in turn
@@ -39,18 +39,20 @@ follows the HTTP caching standard. Runs until Ctrl-C. Stored responses are lost 
   --profile NAME       cloudflare (default) or rfc9111
   --cache DIR          folder of one running edge, with stored responses (answers/), logs and
                        control.json; default .stevec/edge-PORT
+  --cold               begins with an empty cache; by default a start finds what was stored before,
+                       unless the machine, the origin, the profile or the edge itself is another one
   --max-size SIZE      of stored responses, in bytes or with k, m, g: 500m, 2g (default 1g)
   --plan free          refuses purge calls beyond the limits of that plan (429)
   --control-port N     of the purge API, on 127.0.0.1 (default a free one)
   --json               addresses and token as one line of JSON
 
 The purge API has the form of Cloudflare's. Its address and token are printed, and stored in
-control.json in the folder of --cache.
+control.json in the folder of --cache. A purge that fails while the edge is down has to be sent
+again once it runs, as the wiki does; otherwise start it with --cold.
 
 One worker process serves all requests, so that simultaneous requests for one URL share a fetch
-(docs/edge-speed.md). Each start empties DIR/answers; a folder of that name that no edge has made
-(see its CACHEDIR.TAG) is an error. After kill -HUP $(cat DIR/nginx.pid) it uses a renewed
-certificate, and the cache stays.
+(docs/edge-speed.md). A folder DIR/answers that no edge has made (see its CACHEDIR.TAG) is an
+error. After kill -HUP $(cat DIR/nginx.pid) it uses a renewed certificate, and the cache stays.
 
 Exit code: 0 stopped by Ctrl-C, 2 wrong usage, 3 nginx did not start or ended, 130 stopped by
 Ctrl-C before it was ready.
@@ -70,6 +72,7 @@ Examples:
     listen: { type: 'string' },
     profile: { type: 'string' },
     cache: { type: 'string' },
+    cold: { type: 'boolean' },
     'max-size': { type: 'string' },
     'tls-cert': { type: 'string' },
     'tls-key': { type: 'string' },
@@ -99,7 +102,8 @@ Examples:
     const signal = interruptSignal()
 
     const directory = path.resolve(values.cache ?? path.join(readConfig().stateDirectory, `edge-${port}`))
-    const options = { port, listenAddress: host, origin, profile, plan: values.plan, maxSizeBytes, tls }
+    const warm = !values.cold
+    const options = { port, listenAddress: host, origin, profile, plan: values.plan, maxSizeBytes, tls, warm }
     const release = await takeFolder(directory, signal)
     try {
       const controlPort = requestedControlPort ?? (await freePorts(1, [port]))[0]
