@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { waitUntil } from '@stevec/harness/processes'
 import { startEdge, WAIT_MAX_MS } from './edge-helper.js'
 
-const WARM = { profile: /** @type {const} */ ('rfc9111'), warm: true }
+const STANDARD = { profile: /** @type {const} */ ('rfc9111') }
 const LARGE_BYTES = 300_000
 
 /** @typedef {Awaited<ReturnType<typeof startEdge>>} Edge */
@@ -41,7 +41,7 @@ for (const [how, again] of /** @type {[string, (edge: Edge) => Promise<void>][]}
   ['a kill -9 of all its processes', (edge) => edge.crash()]
 ])) {
   test(`after ${how} the cache has what it had: small and large bodies, variants, ages`, async (t) => {
-    const edge = await startEdge(t, page, WARM)
+    const edge = await startEdge(t, page, STANDARD)
     await untilNamed(edge)
     const urls = ['/a', '/b?q=1', '/large']
     assert.deepEqual(await statusesOf(edge, urls), ['MISS', 'MISS', 'MISS'])
@@ -69,7 +69,7 @@ for (const [how, again] of /** @type {[string, (edge: Edge) => Promise<void>][]}
   })
 
   test(`after ${how} what was purged is gone, and what is purged later is found`, async (t) => {
-    const edge = await startEdge(t, page, WARM)
+    const edge = await startEdge(t, page, STANDARD)
     await untilNamed(edge)
     const urls = ['/kept', '/url', '/tag', '/dir/prefix', '/soft', '/soft-tag']
     await statusesOf(edge, urls)
@@ -97,7 +97,7 @@ for (const [how, again] of /** @type {[string, (edge: Edge) => Promise<void>][]}
 }
 
 test('a stored response that the origin has withdrawn does not come back with a restart', async (t) => {
-  const edge = await startEdge(t, page, WARM)
+  const edge = await startEdge(t, page, STANDARD)
   await untilNamed(edge)
   assert.equal((await edge.get('/gone?age=600')).cache, 'MISS')
   assert.equal((await edge.get('/gone?age=600', { 'Cache-Control': 'no-cache' })).body, '/gone  2')
@@ -108,7 +108,7 @@ test('a stored response that the origin has withdrawn does not come back with a 
 })
 
 test('what is stored is not used by other rules, for another origin, or without the option', async (t) => {
-  const edge = await startEdge(t, page, WARM)
+  const edge = await startEdge(t, page, STANDARD)
   await untilNamed(edge)
   const isKept = async () => (await edge.get('/a')).cache === 'HIT'
   const origin = { addresses: ['127.0.0.1'], port: edge.originPort, host: 'localhost', tls: false }
@@ -142,7 +142,7 @@ for (const [what, damage, kept] of /** @type {[string, (edge: Edge) => void, boo
   test(`a journal with ${what} leaves ${kept ? 'what is before' : 'an empty cache'}`, async (t) => {
     let isDamaged = false
     const edge = await startEdge(t, page, {
-      ...WARM,
+      ...STANDARD,
       // Called at each start, after the one before has ended.
       configure (text) {
         if (isDamaged) damage(edge)
@@ -165,7 +165,7 @@ for (const [what, damage, kept] of /** @type {[string, (edge: Edge) => void, boo
 
 test('the journal stays small whatever happens, and a purge of its last moment holds', async (t) => {
   const edge = await startEdge(t, page, {
-    ...WARM, edits: [['journal.lua', 'local BYTES_MIN = 4 * 1024 * 1024', 'local BYTES_MIN = 64 * 1024']]
+    ...STANDARD, edits: [['journal.lua', 'local BYTES_MIN = 4 * 1024 * 1024', 'local BYTES_MIN = 64 * 1024']]
   })
   await untilNamed(edge)
   await edge.get('/a')

@@ -89,6 +89,8 @@ export async function startEdge (
     origin: { addresses: ['127.0.0.1'], port: originPort, host: '127.0.0.1', tls: false, ...origin },
     controlPort,
     controlToken: TOKEN,
+    // As `stevec edge` starts it.
+    warm: true,
     ...options
   }
   const start = async () => {

@@ -1,0 +1,244 @@
+// Compares the edge with stock proxy_cache on many keys: node nginx/bench/keys.js. `--help` says what exactly.
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, rmSync, truncateSync } from 'node:fs'
+import http from 'node:http'
+import { availableParallelism, tmpdir } from 'node:os'
+import path from 'node:path'
+import { parseArgs } from 'node:util'
+import { claimMachine } from '@stevec/harness/machine-lock'
+import { createRandom } from '@stevec/harness/random'
+import { startPair } from './pair.js'
+import { loadWithWrk } from './wrk-load.js'
+import { cpuSeconds, workerOf } from './worker.js'
+
+const KEYS_MAX = 100_000
+const ROUNDS_MAX = 30
+const PURGES_PER_S = 20
+const DRAWN = 200_000
+const FILL_CONNECTIONS = 16
+const SMALL = 'x'.repeat(5_000)
+const LARGE = Buffer.alloc(1_000_000, 'x')
+const CODINGS = ['br', 'gzip', 'identity']
+const SEED = 24
+
+/**
+ * @typedef {object} Case
+ * @property {string} name
+ * @property {string} what
+ * @property {number} keys
+ * @property {string[]} fill  requests that store what is asked for
+ * @property {() => string[]} lines  of the load, see wrk-load.js
+ * @property {number} [purges_per_s]  of random keys of the edge; stock has no purge, and gets none
+ */
+
+/** @param {number} keys @returns {Case[]} */
+function casesOf (keys) {
+  const [few, fewer] = [Math.ceil(keys / 10), Math.ceil(keys / 1_000)]
+  const all = (/** @type {number} */ count, /** @type {(key: number) => string[]} */ linesOf) =>
+    Array.from({ length: count }, (_, key) => linesOf(key)).flat()
+  const get = (/** @type {number} */ key) => `GET /key/${key} HTTP/1.1`
+  const coded = (/** @type {number} */ key, /** @type {string} */ coding) =>
+    `GET /vary/${key} HTTP/1.1|Accept-Encoding: ${coding}`
+  const small = { keys, fill: all(keys, (key) => [get(key)]) }
+  return [
+    { name: 'zipf-1.0', what: '5 kB, Zipf with s = 1.0', ...small, lines: () => draw(keys, 1).map(get) },
+    { name: 'zipf-0.8', what: '5 kB, Zipf with s = 0.8', ...small, lines: () => draw(keys, 0.8).map(get) },
+    {
+      name: 'misses',
+      what: 'zipf-1.0, and one in ten is a URL that is not stored',
+      ...small,
+      lines: () => draw(keys, 1).map((key, at) => at % 10 === 0 ? 'GET /cold/{n} HTTP/1.1' : get(key))
+    },
+    {
+      name: 'purges',
+      what: `zipf-1.0, and ${PURGES_PER_S} purges of a URL each second (edge alone)`,
+      ...small,
+      lines: () => draw(keys, 1).map(get),
+      purges_per_s: PURGES_PER_S
+    },
+    {
+      name: 'vary',
+      what: '5 kB, Zipf with s = 1.0, three variants by Accept-Encoding',
+      keys: few,
+      fill: all(few, (key) => CODINGS.map((coding) => coded(key, coding))),
+      lines: () => draw(few, 1).map((key, at) => coded(key, CODINGS[at % CODINGS.length]))
+    },
+    {
+      name: 'large',
+      what: '1 MB',
+      keys: fewer,
+      fill: all(fewer, (key) => [`GET /large/${key} HTTP/1.1`]),
+      lines: () => draw(fewer, 1).map((key) => `GET /large/${key} HTTP/1.1`)
+    }
+  ]
+}
+
+const HELP = `Usage: node nginx/bench/keys.js [--keys N] [--rounds N] [--seconds N] [--only NAME]
+
+The edge and nginx's proxy_cache with one worker each, in turns, under the load of 16 connections of wrk. nginx runs on
+the first core, wrk on the second; the origin, which only misses reach, runs anywhere. Prints processor time of the
+worker for a request, requests a second, and times, as medians over the rounds, and the ratio stock ÷ edge of the
+processor times with the least and the most of the rounds.
+
+${casesOf(1).map(({ name, what }) => `  ${name.padEnd(10)} ${what}`).join('\n')}
+
+  --keys N      1000 to ${KEYS_MAX} (default ${KEYS_MAX}; variants: a tenth, 1 MB: a thousandth)
+  --rounds N    1 to ${ROUNDS_MAX} (default 5)
+  --seconds N   of each measurement, 1 to 60 (default 4)
+  --only NAME   one of these, may be repeated
+
+Example:
+  node nginx/bench/keys.js --keys 10000 --rounds 3 --only zipf-1.0
+`
+
+/**
+ * Zipf's law: the key of rank r is drawn with a chance in proportion to r^-s.
+ * @param {number} keys @param {number} s @returns {number[]}
+ */
+function draw (keys, s) {
+  const random = createRandom(SEED)
+  const sums = new Float64Array(keys)
+  for (let rank = 0, sum = 0; rank < keys; rank++) sums[rank] = sum += (rank + 1) ** -s
+  return Array.from({ length: DRAWN }, () => {
+    const wanted = random() * sums[keys - 1]
+    let [low, high] = [0, keys - 1]
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if (sums[middle] < wanted) low = middle + 1
+      else high = middle
+    }
+    return low
+  })
+}
+
+/** @type {http.RequestListener} */
+function answer (request, response) {
+  response.setHeader('Cache-Control', 'max-age=86400')
+  if (request.url?.startsWith('/vary')) {
+    response.setHeader('Vary', 'Accept-Encoding').end(`${request.headers['accept-encoding']}${SMALL}`)
+  } else {
+    response.end(request.url?.startsWith('/large') ? LARGE : SMALL)
+  }
+}
+
+/** @param {number} port @param {string[]} lines */
+async function fill (port, lines) {
+  const agent = new http.Agent({ keepAlive: true, maxSockets: FILL_CONNECTIONS })
+  let next = 0
+  await Promise.all(Array.from({ length: FILL_CONNECTIONS }, async () => {
+    while (next < lines.length) {
+      const [, url, field] = /^GET (\S+) HTTP\/1\.1(?:\|Accept-Encoding: (\S+))?$/.exec(lines[next++]) ?? []
+      const headers = field === undefined ? {} : { 'accept-encoding': field }
+      await new Promise((resolve, reject) => http.get({ host: '127.0.0.1', port, path: url, agent, headers },
+        (response) => response.resume().once('end', resolve)).once('error', reject))
+    }
+  }))
+  agent.destroy()
+}
+
+let unique = 0
+
+/**
+ * @param {Awaited<ReturnType<typeof startPair>>} pair @param {'edge' | 'stock'} name @param {Case} each
+ * @param {string[]} lines @param {number} seconds
+ */
+async function measure (pair, name, { keys, purges_per_s: purgesPerS = 0 }, lines, seconds) {
+  const server = pair[name]
+  const worker = workerOf(server.pid)
+  // A log of a few GB is no part of the comparison.
+  truncateSync(server.logFile)
+  /** @type {unknown[]} */
+  const failures = []
+  const purging = name === 'edge' && purgesPerS > 0 && setInterval(() => {
+    const url = `http://127.0.0.1:${server.port}/key/${Math.floor(Math.random() * keys)}`
+    pair.edge.purge({ files: [url] }).catch((error) => failures.push(error))
+  }, 1_000 / purgesPerS)
+  const before = cpuSeconds(worker)
+  unique += 10_000_000
+  const load = await loadWithWrk({ directory: pair.directory, port: server.port, lines, duration_s: seconds, unique })
+    .finally(() => { if (purging) clearInterval(purging) })
+  if (failures.length > 0) throw failures[0]
+  return { ...load, cpu_us: (cpuSeconds(worker) - before) / load.requests * 1e6 }
+}
+
+/** @param {number[]} values */
+const median = (values) => [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)]
+
+/**
+ * @param {Awaited<ReturnType<typeof startPair>>} pair @param {Case} each @param {number} rounds @param {number} seconds
+ */
+async function compare (pair, each, rounds, seconds) {
+  const lines = each.lines()
+  const order = /** @type {const} */ (['stock', 'edge'])
+  /** @type {Record<'edge' | 'stock', Awaited<ReturnType<typeof measure>>[]>} */
+  const found = { edge: [], stock: [] }
+  // The first round warms up.
+  for (let round = 0; round <= rounds; round++) {
+    for (const name of round % 2 === 0 ? order : [...order].reverse()) {
+      const measured = await measure(pair, name, each, lines, seconds)
+      if (round > 0) found[name].push(measured)
+    }
+  }
+  const ratios = found.edge.map(({ cpu_us: us }, round) => found.stock[round].cpu_us / us)
+  for (const name of order) {
+    const [us, rate, p50, p99] = /** @type {const} */ (['cpu_us', 'rate_per_s', 'p50_ms', 'p99_ms'])
+      .map((key) => median(found[name].map((one) => one[key])))
+    const [ratio, least, most] = [median(ratios), Math.min(...ratios), Math.max(...ratios)]
+      .map((value) => value.toFixed(2))
+    console.log(`| ${each.name} | ${name} | ${us.toFixed(1)} | ${rate.toFixed(0)} | ${p50.toFixed(2)} | ${
+      p99.toFixed(2)} | ${name === 'edge' ? `${ratio} (${least} … ${most})` : ''} |`)
+  }
+}
+
+/** @param {{keys: number, rounds: number, seconds: number, only?: string[]}} options */
+async function main ({ keys, rounds, seconds, only }) {
+  await claimMachine()
+  if (availableParallelism() < 2) process.stderr.write('one core alone: load and nginx share it\n')
+  const directory = mkdtempSync(path.join(tmpdir(), 'stevec-keys-'))
+  const pair = await startPair({ directory, answer }).catch((error) => {
+    rmSync(directory, { recursive: true, force: true })
+    throw error
+  })
+  try {
+    for (const { pid } of [pair.edge, pair.stock]) {
+      for (const each of [pid, workerOf(pid)]) execFileSync('taskset', ['--cpu-list', '--pid', '0', String(each)])
+    }
+    const filled = new Set()
+    console.log('| case | cache | worker, µs | requests/s | p50, ms | p99, ms | stock ÷ edge, µs (least … most) |')
+    console.log('|---|---|---|---|---|---|---|')
+    for (const each of casesOf(keys).filter(({ name }) => only?.includes(name) ?? true)) {
+      if (!filled.has(each.fill.join())) {
+        process.stderr.write(`${each.name}: storing ${each.fill.length} responses in each …\n`)
+        for (const { port } of [pair.edge, pair.stock]) await fill(port, each.fill)
+        filled.add(each.fill.join())
+      }
+      await compare(pair, each, rounds, seconds)
+    }
+  } finally {
+    await pair.stop()
+    rmSync(directory, { recursive: true, force: true })
+  }
+}
+
+const { values } = parseArgs({
+  options: {
+    keys: { type: 'string', default: String(KEYS_MAX) },
+    rounds: { type: 'string', default: '5' },
+    seconds: { type: 'string', default: '4' },
+    only: { type: 'string', multiple: true },
+    help: { type: 'boolean', short: 'h' }
+  }
+})
+const [keys, rounds, seconds] = [values.keys, values.rounds, values.seconds].map(Number)
+const within = (/** @type {number} */ value, /** @type {number} */ least, /** @type {number} */ most) =>
+  Number.isInteger(value) && value >= least && value <= most
+const names = casesOf(1).map(({ name }) => name)
+if (values.help) {
+  process.stdout.write(HELP)
+} else if (!within(keys, 1_000, KEYS_MAX) || !within(rounds, 1, ROUNDS_MAX) || !within(seconds, 1, 60) ||
+  values.only?.some((name) => !names.includes(name))) {
+  process.stderr.write(`--keys, --rounds, --seconds or --only is not as --help says; cases: ${names.join(', ')}\n`)
+  process.exitCode = 2
+} else {
+  await main({ keys, rounds, seconds, only: values.only })
+}
