@@ -61,7 +61,7 @@ end
 --- Handles a request, from the cache where possible.
 function _M.handle()
   local var = ngx.var
-  if fast_path.answer(var) then return end
+  if fast_path.answer(var) or fast_path.answer_from_disk(var) then return end
   local request = read_request()
   if not request then return end
   ngx.header["CF-Ray"] = rays.of(var)

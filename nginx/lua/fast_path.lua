@@ -42,4 +42,11 @@ function _M.answer(var)
   return true
 end
 
+--- The same for an entry that is stored, but not in memory.
+function _M.answer_from_disk(var)
+  if var.unusual ~= "" or var.request_method ~= "GET" then return false end
+  local host = requests.host(var)
+  return host and store.parse_plain(host .. var.request_uri) and _M.answer(var)
+end
+
 return _M

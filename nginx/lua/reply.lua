@@ -3,6 +3,7 @@ local answers = require("answer")
 local conditional = require("conditional")
 local body_stream = require("body_stream")
 local freshness = require("freshness")
+local prepare = require("prepared")
 local segments = require("segments")
 local settings = require("settings")
 local stale_if_error = require("stale_if_error")
@@ -51,24 +52,6 @@ local function send_headers(headers, except)
       end
     end
   end
-end
-
--- Groups the headers by name; the result is the same for every response from this entry.
-local function prepare(entry)
-  local names, values, positions = {}, {}, {}
-  for _, header in ipairs(entry.headers) do
-    local lower = string.lower(header[1])
-    local position = positions[lower]
-    if not position then
-      position = #names + 1
-      positions[lower], names[position], values[position] = position, header[1], header[2]
-    elseif type(values[position]) == "table" then
-      table.insert(values[position], header[2])
-    else
-      values[position] = { values[position], header[2] }
-    end
-  end
-  entry.names, entry.values = names, values
 end
 
 local function send_file(entry, first, last)

@@ -12,15 +12,26 @@ local ROOM_BYTES = 16 * 1024 * 1024
 -- ENOSPC and EDQUOT of Linux.
 local DISK_FULL = { [28] = true, [122] = true }
 
+local HANDLES_MAX = 64
+
 -- The file to which this worker appends small pieces.
 local current
+-- Files that this worker has open for reading, by id: opening one takes longer than reading a piece of it.
+local handles, handle_count = {}, 0
 
 local function path_of(id)
   return settings.cache_directory .. "/" .. id
 end
 
+local function close_handle(id)
+  if not handles[id] then return end
+  handles[id]:close()
+  handles[id], handle_count = nil, handle_count - 1
+end
+
 -- Returns how many bytes the file had.
 local function remove(id)
+  close_handle(id)
   local bytes = dict:get("s" .. id)
   if not bytes then return 0 end
   dict:delete("s" .. id)
@@ -170,13 +181,24 @@ function _M.open(id)
   return (io.open(path_of(id), "rb"))
 end
 
+-- Returns an open file, to be used at once; nil when it was evicted.
+local function handle_of(id)
+  local handle = handles[id]
+  if handle then return handle end
+  handle = _M.open(id)
+  if not handle then return nil end
+  if handle_count >= HANDLES_MAX then close_handle((next(handles))) end
+  handles[id], handle_count = handle, handle_count + 1
+  return handle
+end
+
 --- Returns all bytes, or nil when they are no longer there.
 function _M.read(id, offset, length)
-  local file = _M.open(id)
+  id = tonumber(id)
+  local file = handle_of(id)
   if not file then return nil end
   file:seek("set", offset)
   local data = length == 0 and "" or file:read(length)
-  file:close()
   return data and #data == length and data or nil
 end
 

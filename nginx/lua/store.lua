@@ -1,23 +1,24 @@
 -- Stored responses: a shared index (key → place), the bytes in segments, and parsed entries in this worker's memory.
 local cjson = require("cjson.safe")
 local journal = require("journal")
-local lrucache = require("resty.lrucache")
+local prepare = require("prepared")
 local purges = require("purges")
+local recent = require("recent")
 local segments = require("segments")
 local vary = require("vary")
 local index = ngx.shared.index
 
 local _M = {}
 
--- Bodies up to this size are read with their head, and stay in memory while the entry is among the most recently used.
+-- Bodies up to this size are read with their head, and stay in memory while the entry is among those used last.
 _M.SMALL_BYTES = 64 * 1024
-local PARSED_MAX = 512
+local PARSED_BYTES_MAX = 32 * 1024 * 1024
 local SELECTIONS_MAX = 4
 
 --- Reasons not to store a response: a newer one is stored, or a purge may have made this one outdated.
 _M.SUPERSEDED = { ["purged meanwhile"] = true, ["a newer one is stored"] = true, ["replaced meanwhile"] = true }
 
-local parsed = lrucache.new(PARSED_MAX)
+local parsed = recent.new(PARSED_BYTES_MAX)
 
 -- The value of a key in the index is a place, or "|" and the selections of vary.lua under which the responses are.
 -- A place: "=head segment:offset:length:body segment:offset:length:when it was marked stale, or 0".
@@ -61,6 +62,7 @@ local function load(key, place)
   entry.key, entry.place, entry.body = key, place, body or nil
   entry.body_segment, entry.body_offset, entry.body_bytes = body_segment, body_offset, body_bytes
   entry.url_marked_s = stale_s ~= "0" and tonumber(stale_s) or nil
+  prepare(entry)
   return entry
 end
 
@@ -105,6 +107,12 @@ function _M.find_plain(base)
   local entry = place and parsed:get(base)
   if not entry or entry.place ~= place then return nil end
   return get(base, place)
+end
+
+--- Parses the entry of such an address. Returns whether there is one. Apart from the above, which LuaJIT compiles.
+function _M.parse_plain(base)
+  local place = index:get(base)
+  return place ~= nil and string.byte(place) == 61 and get(base, place) ~= nil
 end
 
 local function remember_selection(base, selection)

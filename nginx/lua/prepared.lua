@@ -1,0 +1,21 @@
+-- The headers of an entry, grouped by name as nginx takes them: a name with several lines has a list of values.
+local lower = string.lower
+
+--- Sets `names` and `values` of an entry, which are the same for every response from it.
+return function(entry)
+  local names, values, positions = {}, {}, {}
+  local headers = entry.headers
+  for index = 1, #headers do
+    local name, value = headers[index][1], headers[index][2]
+    local position = positions[lower(name)]
+    if not position then
+      position = #names + 1
+      positions[lower(name)], names[position], values[position] = position, name, value
+    elseif type(values[position]) == "table" then
+      table.insert(values[position], value)
+    else
+      values[position] = { values[position], value }
+    end
+  end
+  entry.names, entry.values = names, values
+end
