@@ -48,6 +48,11 @@ const CASES = [
   ['Expires without a zone', { expires: httpDate(60).replace(' GMT', '') }, { rfc9111: false }],
   ['Expires on the 29th of February of a common year', { expires: 'Mon, 29 Feb 2101 00:00:00 GMT' }, { rfc9111: false }],
   ['Expires on the 29th of February of a leap year', { expires: 'Fri, 29 Feb 2104 00:00:00 GMT' }, { rfc9111: true }],
+  [
+    'Expires with a two-digit year more than 50 years ahead',
+    { expires: rfc850Date(new Date(Date.UTC(new Date().getUTCFullYear() + 60, 0, 1))) },
+    { rfc9111: false }
+  ],
   ['Expires in a format of ISO 8601', { expires: '2104-02-29T00:00:00Z' }, { rfc9111: false }],
   ['Expires in the format of asctime', { expires: asctimeDate(new Date(Date.now() + 86400e3)) }, { rfc9111: true }],
   [
@@ -76,6 +81,7 @@ const CASES = [
   ['a Date older than max-age', { 'cache-control': 'max-age=60', date: httpDate(-120) }, { rfc9111: false }],
   ['no-store', { 'cache-control': 'no-store, max-age=60' }, { rfc9111: false }],
   ['private', { 'cache-control': 'private, max-age=60' }, { rfc9111: false }],
+  ['no-cache with a field name', { 'cache-control': 'no-cache="x", max-age=60' }, { rfc9111: false }],
   ['private with a field name', { 'cache-control': 'private="x", max-age=60' }, { rfc9111: false }],
   [
     'must-understand with no-store and a known status',
