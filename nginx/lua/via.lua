@@ -1,5 +1,5 @@
--- The header field Via towards the origin, RFC 9110 §7.6.3. It also ends loops: a request whose Via has the name of this
--- edge has been here before.
+-- The header field Via towards the origin, RFC 9110 §7.6.3. It also ends loops: a request whose Via names this edge has
+-- been here before.
 local bit = require("bit")
 
 local find, match = string.find, string.match
