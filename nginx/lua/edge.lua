@@ -12,6 +12,7 @@ local reply = require("reply")
 local requests = require("request")
 local settings = require("settings")
 local store = require("store")
+local via = require("via")
 
 local _M = {}
 
@@ -53,8 +54,9 @@ end
 
 local function read_request()
   local request, reason = requests.read()
-  if request then return request end
+  if request and not request.looped then return request end
   ngx.var.cache_status = "DYNAMIC"
+  if request then return reply.say(508, "508 Loop Detected: the origin sends the request back to this edge") end
   reply.say(400, "400 Bad Request: " .. reason)
 end
 
@@ -87,6 +89,7 @@ function _M.init()
     "maxtrace=8000", "maxmcode=40960"
   )
   purges.init()
+  via.init()
 end
 
 --- Before a worker's first request.

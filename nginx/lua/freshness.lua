@@ -20,8 +20,8 @@ local HEURISTIC = {
   [410] = true, [414] = true, [501] = true,
 }
 -- These depend on a condition or range of one request, which is not part of the key: RFC 9110 §15.5.13 and §15.5.17.
--- The same is true of 206 and 304, which are handled separately.
-local OF_ONE_REQUEST = { [206] = true, [304] = true, [412] = true, [416] = true }
+-- The same is true of 206 and 304, which are handled separately. A 407 depends on the credentials of the edge itself.
+local OF_ONE_REQUEST = { [206] = true, [304] = true, [407] = true, [412] = true, [416] = true }
 -- RFC 9111 §4.2.2 names a tenth as typical.
 local HEURISTIC_FRACTION = 0.1
 local HEURISTIC_MAX_S = 86400

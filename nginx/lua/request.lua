@@ -2,6 +2,7 @@
 local encodings = require("encodings")
 local rays = require("ray")
 local settings = require("settings")
+local via = require("via")
 
 local _M = {}
 
@@ -46,6 +47,8 @@ local function canonical(fields, var, keyed)
   if settings.profile == "cloudflare" then
     fields["accept-encoding"] = encodings.asked(joined(fields["accept-encoding"]))
   end
+  -- Cloudflare documents no Via towards the origin.
+  if settings.profile == "rfc9111" then fields.via = via.appended(joined(fields.via), var.server_protocol) end
   local before = joined(fields["x-forwarded-for"])
   fields["x-forwarded-for"] = (before and before .. ", " or "") .. var.remote_addr
   fields["cf-connecting-ip"] = var.remote_addr
@@ -114,6 +117,7 @@ end
 -- address: the key without the keyed headers; purges name it
 -- base: the key, before Vary
 -- special: it has conditions, a range or directives; with_body
+-- looped: this edge has forwarded the request before
 -- conditions_said: nginx has read conditions in the request, whether or not the canonical request has them
 -- Returns nil and a reason when the request cannot be answered.
 function _M.read()
@@ -131,6 +135,7 @@ function _M.read()
   local length = said["content-length"]
   local with_body = said["transfer-encoding"] ~= nil or length ~= nil and length ~= "0"
   local conditions_said = names_any(said, settings.special_headers)
+  local looped = via.lists_this_edge(joined(said.via))
   local keyed = settings.keyed_headers
   local fields = canonical(said, var, keyed)
   local address = host .. uri
@@ -138,7 +143,7 @@ function _M.read()
     method = var.request_method, host = host, host_name = host_name, uri = uri, fields = fields,
     address = address, base = names_any(fields, keyed) and key_of(address, fields, keyed) or address,
     special = conditions_said and names_any(fields, settings.special_headers), conditions_said = conditions_said,
-    with_body = with_body,
+    with_body = with_body, looped = looped,
   }
 end
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { httpDate, startEdge } from './edge-helper.js'
+import { asctimeDate, httpDate, rfc850Date, startEdge } from './edge-helper.js'
 
 /** Response headers → whether a second request is answered from the cache. Each profile has its own edge. */
 /** @type {[string, Record<string, string | string[]>, {rfc9111: boolean, cloudflare?: boolean, status?: number}][]} */
@@ -43,27 +43,30 @@ const CASES = [
   ['s-maxage=0 and max-age=60', { 'cache-control': 'max-age=60, s-maxage=0' }, { rfc9111: false }],
   ['Expires', { expires: httpDate(60) }, { rfc9111: true }],
   ['Expires in lower case', { expires: httpDate(60).toLowerCase() }, { rfc9111: true }],
-  ['Expires in UTC', { expires: httpDate(60).replace('GMT', 'UTC') }, { rfc9111: true }],
+  ['Expires in UTC instead of GMT', { expires: httpDate(60).replace('GMT', 'UTC') }, { rfc9111: false }],
+  ['Expires with an offset', { expires: httpDate(60).replace('GMT', '+0000') }, { rfc9111: false }],
+  ['Expires without a zone', { expires: httpDate(60).replace(' GMT', '') }, { rfc9111: false }],
+  ['Expires on the 29th of February of a common year', { expires: 'Mon, 29 Feb 2101 00:00:00 GMT' }, { rfc9111: false }],
+  ['Expires on the 29th of February of a leap year', { expires: 'Fri, 29 Feb 2104 00:00:00 GMT' }, { rfc9111: true }],
+  [
+    'Expires with a two-digit year more than 50 years ahead',
+    { expires: rfc850Date(new Date(Date.UTC(new Date().getUTCFullYear() + 60, 0, 1))) },
+    { rfc9111: false }
+  ],
+  ['Expires in a format of ISO 8601', { expires: '2104-02-29T00:00:00Z' }, { rfc9111: false }],
+  ['Expires in the format of asctime', { expires: asctimeDate(new Date(Date.now() + 86400e3)) }, { rfc9111: true }],
+  [
+    'Expires in the format of RFC 850 in UTC',
+    { expires: rfc850Date(new Date(Date.now() + 86400e3)).replace('GMT', 'UTC') },
+    { rfc9111: false }
+  ],
   ['Expires in another time zone', { expires: httpDate(60).replace('GMT', 'EST') }, { rfc9111: false }],
   ['Expires in the past', { expires: httpDate(-60) }, { rfc9111: false }],
   ['Expires: 0', { expires: '0' }, { rfc9111: false }],
   ['Expires after Date but in the past', { expires: httpDate(-30), date: httpDate(-100) }, { rfc9111: false }],
   [
     'Expires in the format of RFC 850',
-    {
-      expires: new Date(Date.now() + 86400e3).toUTCString().replace(
-        /^(\w+), (\d+) (\w+) \d\d(\d\d)/,
-        (_all, day, date, month, year) => `${({
-          Sun: 'Sunday',
-          Mon: 'Monday',
-          Tue: 'Tuesday',
-          Wed: 'Wednesday',
-          Thu: 'Thursday',
-          Fri: 'Friday',
-          Sat: 'Saturday'
-        })[/** @type {'Sun'} */ (day)]}, ${date}-${month}-${year}`
-      )
-    },
+    { expires: rfc850Date(new Date(Date.now() + 86400e3)) },
     { rfc9111: true }
   ],
   ['max-age=60 and Expires in the past', { 'cache-control': 'max-age=60', expires: httpDate(-60) }, { rfc9111: true }],
@@ -78,6 +81,7 @@ const CASES = [
   ['a Date older than max-age', { 'cache-control': 'max-age=60', date: httpDate(-120) }, { rfc9111: false }],
   ['no-store', { 'cache-control': 'no-store, max-age=60' }, { rfc9111: false }],
   ['private', { 'cache-control': 'private, max-age=60' }, { rfc9111: false }],
+  ['no-cache with a field name', { 'cache-control': 'no-cache="x", max-age=60' }, { rfc9111: false }],
   ['private with a field name', { 'cache-control': 'private="x", max-age=60' }, { rfc9111: false }],
   [
     'must-understand with no-store and a known status',

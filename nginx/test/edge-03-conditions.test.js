@@ -126,6 +126,17 @@ for (const [status, headers] of /** @type {[number, Record<string, string>][]} *
   })
 }
 
+test('a condition is ignored on a stored response that is no 200', async (t) => {
+  const edge = await startEdge(t, (_request, response) => {
+    response.writeHead(404, { 'cache-control': 'max-age=60', etag: '"one"', 'last-modified': MODIFIED }).end('none')
+  })
+  await edge.get('/')
+  for (const headers of [{ 'if-none-match': '"one"' }, { 'if-modified-since': MODIFIED }]) {
+    const answer = await edge.get('/', headers)
+    assert.deepEqual([answer.status, answer.cache, answer.body], [404, 'HIT', 'none'])
+  }
+})
+
 test('after a 304 with another ETag the edge fetches the response again', async (t) => {
   const edge = await startEdge(t, (request, response, count) => {
     response.setHeader('ETag', `"${count}"`).setHeader('Cache-Control', 'max-age=1')

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
+import http from 'node:http'
 import path from 'node:path'
 import { test } from 'node:test'
 import { waitUntil } from '@stevec/harness/processes'
@@ -9,14 +10,15 @@ test('hop-by-hop headers, those that Connection lists, and those for the CDN do 
   const edge = await startEdge(t, byteServer((socket) => socket.write(
     'HTTP/1.1 200 OK\r\nConnection: keep-alive, X-Hop\r\nX-Hop: 1\r\nKeep-Alive: timeout=5\r\n' +
     'Proxy-Connection: x\r\nTE: x\r\nTrailer: x\r\nUpgrade: x\r\nProxy-Authenticate: Basic\r\n' +
+    'Proxy-Authentication-Info: x\r\n' +
     'Cache-Tag: a,b\r\nCloudflare-CDN-Cache-Control: max-age=60\r\nCDN-Cache-Control: max-age=50\r\n' +
     'X-Kept: 1\r\nX-Twice: 1\r\nX-Twice: 2\r\nContent-Length: 4\r\n\r\nbody')))
   for (const cache of ['MISS', 'HIT']) {
     const { headers, cache: status, rawHeaders } = await edge.get('/')
     assert.equal(status, cache)
     for (const name of [
-      'x-hop', 'keep-alive', 'proxy-connection', 'te', 'trailer', 'upgrade', 'proxy-authenticate', 'cache-tag',
-      'cloudflare-cdn-cache-control'
+      'x-hop', 'keep-alive', 'proxy-connection', 'te', 'trailer', 'upgrade', 'proxy-authenticate',
+      'proxy-authentication-info', 'cache-tag', 'cloudflare-cdn-cache-control'
     ]) {
       assert.equal(headers[name], undefined, name)
     }
@@ -44,6 +46,96 @@ test('hop-by-hop headers and those that Connection lists do not reach the origin
       ['1', '192.0.2.1, 127.0.0.1', '127.0.0.1', edge.host]
     )
   }
+})
+
+test('credentials for a proxy do not reach the origin, and do not keep a response from being shared', async (t) => {
+  const edge = await startEdge(
+    t,
+    (_request, response) => response.setHeader('Cache-Control', 'max-age=60').end('body'),
+    { profile: 'rfc9111' }
+  )
+  for (const method of ['POST', 'GET']) await edge.get('/', { 'proxy-authorization': 'Basic YTpi' }, method)
+  for (const { headers } of edge.arrived) assert.equal(headers['proxy-authorization'], undefined)
+  assert.equal((await edge.get('/')).cache, 'HIT')
+})
+
+test('a 407 of the origin reaches its client without the challenge, and is not stored', async (t) => {
+  const edge = await startEdge(t, (_request, response, count) => count === 1
+    ? response.writeHead(407, { 'cache-control': 'max-age=60', 'proxy-authenticate': 'Basic' }).end('no')
+    : response.setHeader('Cache-Control', 'max-age=60').end('body'), { profile: 'rfc9111' })
+  const { status, headers } = await edge.get('/')
+  assert.deepEqual([status, headers['proxy-authenticate']], [407, undefined])
+  const second = await edge.get('/')
+  assert.deepEqual([second.status, second.cache], [200, 'MISS'])
+})
+
+test('rfc9111 appends itself to the Via of each request to the origin, cloudflare forwards Via as it is', async (t) => {
+  for (const profile of /** @type {const} */ (['rfc9111', 'cloudflare'])) {
+    const edge = await startEdge(
+      t,
+      (_request, response) => response.setHeader('Cache-Control', 'no-store').end('body'),
+      { profile }
+    )
+    const own = profile === 'rfc9111' ? '1\\.1 edge-[0-9a-f]{16}' : ''
+    for (const method of ['GET', 'POST']) {
+      for (const [said, expected] of /** @type {[Record<string, string | string[]>, string][]} */ ([
+        [{}, own],
+        [{ via: '1.0 fred, 1.1 x (comment)' }, `1\\.0 fred, 1\\.1 x \\(comment\\)${own && `, ${own}`}`],
+        [{ via: ['1.0 a', '1.1 b'] }, `1\\.0 a, 1\\.1 b${own && `, ${own}`}`],
+        [{ via: '1.0 a', connection: 'close, via' }, own],
+        ...(profile === 'rfc9111' ? [([{ via: ' ' }, own])] : [])
+      ])) {
+        const { headers } = await edge.get('/', said, method)
+        assert.equal(headers.via, undefined)
+        assert.match(edge.arrived.at(-1)?.headers.via ?? '', new RegExp(`^${expected}$`), JSON.stringify(said))
+      }
+    }
+    await edge.raw(`GET / HTTP/1.0\r\nHost: ${edge.host}\r\n\r\n`)
+    assert.match(edge.arrived.at(-1)?.headers.via ?? '', profile === 'rfc9111' ? /^1\.0 edge-/ : /^$/)
+  }
+})
+
+test('rfc9111 ends a loop with a 508: a request that has passed this edge before is not forwarded', async (t) => {
+  let port = 0
+  const edge = await startEdge(t, (request, response) => {
+    request.resume()
+    const { via, host } = request.headers
+    http.get({ port, host: '127.0.0.1', path: request.url, headers: { via, host }, agent: false }, (again) => {
+      response.writeHead(again.statusCode ?? 0)
+      again.pipe(response)
+    })
+  }, { profile: 'rfc9111' })
+  port = edge.port
+  for (const method of ['GET', 'POST']) {
+    const before = edge.arrived.length
+    const { status, body } = await edge.get('/', {}, method)
+    assert.deepEqual([status, edge.arrived.length - before], [508, 1], method)
+    assert.match(body, /Loop Detected/)
+  }
+})
+
+test('interim responses of any kind are dropped for reads and writes, up to 16 before a final one', async (t) => {
+  const edge = await startEdge(t, byteServer((socket, head) => {
+    const count = Number(/\/(\d+)/.exec(head)?.[1])
+    const interim = ['100 Continue', '102 Processing', '103 Early Hints\r\nLink: </a>\r\nContent-Length: 9', '199 X']
+    for (let index = 0; index < count; index++) socket.write(`HTTP/1.1 ${interim[index % interim.length]}\r\n\r\n`)
+    socket.write('HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nbody')
+  }), { profile: 'rfc9111' })
+  for (const method of ['GET', 'HEAD', 'PUT']) {
+    for (const [count, status] of [[1, 200], [16, 200], [17, 502]]) {
+      const answer = await edge.get(`/${count}`, {}, method)
+      assert.deepEqual([answer.status, answer.headers.link], [status, undefined], `${method} ${count}`)
+    }
+  }
+})
+
+test('an Expect of the client is answered by the edge, and does not reach the origin', async (t) => {
+  const edge = await startEdge(t, (request, response) => request.resume().on('end', () => response.end('body')))
+  const text = await edge.raw(
+    `PUT / HTTP/1.1\r\nHost: ${edge.host}\r\nConnection: close\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\nab`
+  )
+  assert.match(text, /^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 200 /)
+  assert.equal(edge.arrived[0].headers.expect, undefined)
 })
 
 test('interim (1xx) responses are skipped', async (t) => {

@@ -285,5 +285,19 @@ export function byteServer (onRequest) {
 /** @param {number} offsetS  from now */
 export const httpDate = (offsetS) => new Date(Date.now() + offsetS * 1000).toUTCString()
 
+/** The preferred form of HTTP dates, RFC 9110 §5.6.7. @param {Date} date */
+export const imfDate = (date) => date.toUTCString()
+
+const DAYS = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday']
+
+/** An obsolete form: Sunday, 06-Nov-94 08:49:37 GMT. @param {Date} date */
+export const rfc850Date = (date) => date.toUTCString()
+  .replace(/^\w+, (\d+) (\w+) \d\d(\d\d)/, `${DAYS[date.getUTCDay()]}, $1-$2-$3`)
+
+/** An obsolete form: Sun Nov  6 08:49:37 1994. @param {Date} date */
+export const asctimeDate = (date) => date.toUTCString()
+  .replace(/^(\w+), (\d)(\d) (\w+) (\d+) ([\d:]+) GMT/, (_all, day, tens, ones, month, year, time) =>
+    `${day} ${month} ${tens === '0' ? ' ' : tens}${ones} ${time} ${year}`)
+
 /** Waits until a lifetime of a second or two has passed. @param {number} ms */
 export const passing = (ms) => new Promise((resolve) => setTimeout(resolve, ms))

@@ -8,6 +8,7 @@
  * @property {Directive[]} directives  of Cache-Control, in their order
  * @property {Directive[] | null} targeted  of CDN-Cache-Control; null: absent or void
  * @property {number | 'invalid' | null} expiresInS  against Date
+ * @property {'GMT' | 'UTC' | 'EST' | '+0000'} expiresZone
  * @property {number | null} dateAgoS  null: no Date
  * @property {number | null} ageS
  * @property {boolean} etag
@@ -38,7 +39,8 @@ export function model (meaning, profile) {
   const age = Math.max(meaning.dateAgoS ?? 0, meaning.ageS ?? 0, 0)
   let lifetime = seconds('s-maxage') ?? seconds('max-age')
   if (lifetime === undefined && !meaning.targeted && meaning.expiresInS !== null) {
-    lifetime = meaning.expiresInS === 'invalid' ? 0 : Math.max(0, meaning.expiresInS)
+    const isValid = meaning.expiresInS !== 'invalid' && meaning.expiresZone === 'GMT'
+    lifetime = isValid ? Math.max(0, Number(meaning.expiresInS)) : 0
   }
   const explicit = lifetime !== undefined
   if (!explicit && profile === 'cloudflare') lifetime = CLOUDFLARE_TTL_S.get(meaning.status)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { startEdge } from './edge-helper.js'
+import { asctimeDate, imfDate, rfc850Date, startEdge } from './edge-helper.js'
 import { model } from './freshness-model.js'
 import { runLua } from './lua.js'
 
@@ -39,6 +39,7 @@ const meaning = fc.record({
   directives: fc.array(directive, { maxLength: 4 }),
   targeted: rarely(fc.array(directive, { minLength: 1, maxLength: 3 })),
   expiresInS: rarely(fc.oneof(fc.integer({ min: -1000, max: 5000 }), fc.constant(/** @type {const} */ ('invalid')))),
+  expiresZone: fc.constantFrom(/** @type {const} */ ('GMT'), 'GMT', 'GMT', 'UTC', 'EST', '+0000'),
   dateAgoS: rarely(fc.integer({ min: 0, max: 2000 })),
   ageS: rarely(fc.integer({ min: 0, max: 6000 })),
   etag: fc.boolean(),
@@ -52,7 +53,8 @@ const spelling = fc.record({
   upper: fc.boolean(),
   quoted: fc.boolean(),
   separator: fc.constantFrom(',', ', ', ' ,\t', ', ,'),
-  lines: fc.boolean()
+  lines: fc.boolean(),
+  form: fc.constantFrom(imfDate, rfc850Date, asctimeDate)
 })
 const profile = fc.constantFrom(/** @type {const} */ ('rfc9111'), 'cloudflare')
 
@@ -73,7 +75,7 @@ function spell ({ name, argument }, { upper, quoted }, dictionary) {
 
 /**
  * @param {import('./freshness-model.js').Meaning} what
- * @param {{upper: boolean, quoted: boolean, separator: string, lines: boolean}} how
+ * @param {{upper: boolean, quoted: boolean, separator: string, lines: boolean, form: (date: Date) => string}} how
  * @param {number} nowS
  */
 function fieldsOf (what, how, nowS) {
@@ -84,7 +86,12 @@ function fieldsOf (what, how, nowS) {
   const fields = {}
   if (members.length > 0) fields['cache-control'] = how.lines ? members : [members.join(how.separator)]
   if (what.targeted) fields['cdn-cache-control'] = [what.targeted.map((item) => spell(item, how, true)).join(', ')]
-  if (what.expiresInS !== null) fields.expires = [what.expiresInS === 'invalid' ? '0' : date(dateS + what.expiresInS)]
+  if (what.expiresInS === 'invalid') fields.expires = ['0']
+  else if (what.expiresInS !== null) {
+    // The form of asctime has no zone.
+    const form = what.expiresZone === 'GMT' ? how.form : imfDate
+    fields.expires = [form(new Date((dateS + what.expiresInS) * 1000)).replace('GMT', what.expiresZone)]
+  }
   if (what.dateAgoS !== null) fields.date = [date(dateS)]
   if (what.ageS !== null) fields.age = [String(what.ageS)]
   if (what.etag) fields.etag = ['"1"']
