@@ -30,6 +30,16 @@ async function startHeld (t, { body = LARGE, sent = 200_000, headers = FRESH } =
 /** @param {import('./edge-helper.js').Answer} answer */
 const essence = ({ status, headers, body, cache }) => [status, headers['content-range'], body, cache]
 
+/**
+ * Asks for a range of / and returns the response, of which nothing has been read.
+ * @param {{port: number}} edge
+ * @param {string} range
+ * @returns {Promise<http.IncomingMessage>}
+ */
+const begin = ({ port }, range) => new Promise((resolve, reject) => {
+  http.get({ host: '127.0.0.1', port, agent: false, headers: { range } }, resolve).on('error', reject)
+})
+
 for (const [what, body, sent] of /** @type {[string, string, number][]} */ ([
   ['a body that fits in memory', LARGE.slice(0, 1000), 100], ['a large body', LARGE, 200_000]
 ])) {
@@ -143,6 +153,17 @@ test('a client that leaves, and one that reads nothing, do not hold the fetch', 
   assert.equal(edge.reached('/'), 1)
 })
 
+test('a slow reader that started the fetch does not hold it, and gets its whole range', async (t) => {
+  const body = Buffer.alloc(24_000_000, '0123456789').toString()
+  const edge = await startHeld(t, { body })
+  const slow = await begin(edge, 'bytes=5-')
+  edge.release()
+  assert.equal((await edge.get('/')).body.length, body.length)
+  let bytes = 0
+  for await (const chunk of slow) bytes += chunk.length
+  assert.equal(bytes, body.length - 5)
+})
+
 test('an origin that breaks off in the middle of a range: the client sees it, and nothing is stored', async (t) => {
   let breaks = () => {}
   const edge = await startEdge(t, (_request, response, count) => {
@@ -151,10 +172,7 @@ test('an origin that breaks off in the middle of a range: the client sees it, an
     response.write(LARGE.slice(0, 200_000))
     breaks = () => response.destroy()
   })
-  /** @type {http.IncomingMessage} */
-  const part = await new Promise((resolve, reject) => {
-    http.get({ port: edge.port, agent: false, headers: { range: 'bytes=100000-299999' } }, resolve).on('error', reject)
-  })
+  const part = await begin(edge, 'bytes=100000-299999')
   assert.equal(part.statusCode, 206)
   breaks()
   await assert.rejects(async () => { for await (const chunk of part) chunk.toString() }, /aborted/)
