@@ -188,6 +188,18 @@ test('an origin that breaks off before the range is asked for the range', async 
   assert.deepEqual(essence(await edge.get('/', { range: 'bytes=500-502' })), [206, 'bytes 500-502/1000', 'abc', 'MISS'])
 })
 
+test('a range behind the bytes of a stalled fetch is asked of the origin', async (t) => {
+  const edge = await startEdge(t, (request, response) => {
+    if (!request.headers.range) {
+      return response.writeHead(200, { ...FRESH, 'content-length': LARGE.length }).write(LARGE.slice(0, 100_000))
+    }
+    return response.writeHead(206, { ...FRESH, 'content-range': 'bytes 999995-999999/1000000' }).end('56789')
+  })
+  const range = await edge.get('/', { range: 'bytes=-5' })
+  assert.deepEqual(essence(range), [206, 'bytes 999995-999999/1000000', '56789', 'MISS'])
+  assert.deepEqual(edge.arrived.map(({ headers }) => headers.range), [undefined, 'bytes=-5'])
+})
+
 test('a body that grew too large is fetched whole once, then ranges go to the origin; no hot file is lost', async (t) => {
   const hot = ['/hot1', '/hot2', '/hot3', '/hot4']
   const edge = await startEdge(t, (request, response) => {
