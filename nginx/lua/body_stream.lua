@@ -64,8 +64,9 @@ local function take_queued(flight)
   return chunk
 end
 
---- For the starting client: returns the next piece; nil at the end; nil and a reason when the body is cut short.
-function _M.next(flight)
+--- For the starting client: returns the next piece; nil at the end; nil and a reason when the body is cut short, or
+-- when nothing arrives for `patience_s` (without it, the wait goes on).
+function _M.next(flight, patience_s)
   while true do
     if in_file(flight) then
       local data = _M.read_growing(flight, flight.file, flight.file_from)
@@ -80,8 +81,8 @@ function _M.next(flight)
       return take_queued(flight)
     elseif flight.closed or flight.given_up then
       return nil, flight.cut_short or flight.given_up
-    else
-      flight.data:wait(WRITER_PATIENCE_S)
+    elseif not flight.data:wait(patience_s or WRITER_PATIENCE_S) and patience_s then
+      return nil, "nothing arrives"
     end
   end
 end
@@ -112,15 +113,16 @@ function _M.leave(flight)
   if flight.room:count() < 0 then flight.room:post(1) end
 end
 
---- Returns the next bytes from `offset` of a body that is being written to a file; nil when there will be no more.
-function _M.read_growing(flight, file, offset)
+--- Returns the next bytes (at most `bytes_max`) from `offset` of a body that is being written to a file; nil when there
+-- will be no more.
+function _M.read_growing(flight, file, offset, bytes_max)
   local spool = flight.spool
   while spool.bytes <= offset do
     if spool.bytes == spool.length or spool.ended or flight.closed then return nil end
     if not flights.wait_change(flight, READER_PATIENCE_S) then return nil end
   end
   file:seek("set", offset)
-  return file:read(math.min(spool.bytes - offset, FILE_READ_BYTES))
+  return file:read(math.min(spool.bytes - offset, FILE_READ_BYTES, bytes_max or FILE_READ_BYTES))
 end
 
 return _M

@@ -1,5 +1,6 @@
 -- Request collapsing: a request waits for a fetch of its key that another one started, RFC 9111 §4.
 local flights = require("flight")
+local partial = require("partial")
 local reply = require("reply")
 local vary = require("vary")
 
@@ -8,10 +9,10 @@ local _M = {}
 -- After this wait on stalled fetches a request gets a stale response or a 504. The origin itself has no more time.
 local WAIT_MAX_S = 30
 
--- Whether the body of a running fetch can answer this request: only a plain GET of the same variant.
+-- Whether the body of a running fetch can answer this request: only a GET of the same variant, plain or of a range.
 local function can_follow(flight, request)
   local growing = flight.growing
-  if not growing or growing.ended or request.special or request.method ~= "GET" then return false end
+  if not growing or growing.ended or not partial.can_follow(request) then return false end
   local entry = growing.entry
   if not entry.selection then return true end
   return vary.key(entry.base, entry.selection, request) == vary.key(entry.base, entry.selection, flight.request)
@@ -21,7 +22,7 @@ end
 local function wait(flight, request, entry)
   repeat
     local outcome = flight.outcome
-    if not outcome and can_follow(flight, request) and reply.growing(flight, request) then return true end
+    if not outcome and can_follow(flight, request) and partial.follow(flight, request) then return true end
     if outcome == "failed" then
       if reply.stale_if_error(entry, request) then return true end
       if flight.failure then

@@ -17,6 +17,9 @@ local _M = {}
 _M.PATIENCE_S = 5
 -- How long a key whose responses could not be shared skips collapsing; then one request tries it again.
 local UNCACHEABLE_S = 10
+-- How long a body of unknown length is not stored after one has grown too large: to find out costs a part of the cache.
+local TOO_LARGE_S = 600
+local TOO_LARGE = "too large"
 --- nginx runs a timer at once, or drops it when no connection is left; mostly only its log reports the drop.
 _M.BEGIN_PATIENCE_S = 1
 
@@ -48,7 +51,18 @@ end
 
 --- Notes whether responses for the flight's key can be shared.
 function _M.note_shareable(flight, shareable)
-  if shareable then uncacheable:delete(flight.key) else uncacheable:set(flight.key, true, UNCACHEABLE_S) end
+  -- `add` keeps a mark of note_too_large.
+  if shareable then uncacheable:delete(flight.key) else uncacheable:add(flight.key, true, UNCACHEABLE_S) end
+end
+
+--- Notes that the body has grown larger than the cache may hold.
+function _M.note_too_large(flight)
+  uncacheable:set(flight.key, TOO_LARGE, TOO_LARGE_S)
+end
+
+--- Whether a body of this key has grown too large.
+function _M.is_too_large(key)
+  return uncacheable:get(key) == TOO_LARGE
 end
 
 --- Wakes all requests that wait for a change.

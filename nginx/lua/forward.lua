@@ -2,6 +2,7 @@
 local fetches = require("fetch")
 local body_stream = require("body_stream")
 local flights = require("flight")
+local partial = require("partial")
 local reply = require("reply")
 local requests = require("request")
 local store = require("store")
@@ -46,12 +47,14 @@ local function answer_from(flight, entry, request)
   return reply.relay(flight, cache_status_of(flight, entry), request)
 end
 
--- For a condition or range without a fresh entry: fetches and stores the whole response, then evaluates them on it.
+-- For a condition or range without a fresh entry: fetches and stores the whole response, and evaluates them on it; as
+-- it arrives, where possible.
 local function fetch_whole(request, key, entry, options)
   local flight = _M.start(request, key, options)
   wait_head(flight)
   if flight.failure or flight.result then return answer_from(flight, entry, request) end
   local shared = flight.outcome ~= "unshared"
+  if shared and partial.answer(flight, request, cache_status_of(flight, entry)) then return end
   body_stream.leave(flight)
   if shared and flights.wait_end(flight) == "stored" then
     local stored = store.find(request.base, request)

@@ -9,16 +9,20 @@ local store = require("store")
 
 local _M = {}
 
+local TOO_LARGE = "it is larger than the cache may hold"
+
 -- Collects a body: small ones in memory, others in a file. Calls `on_file(segment)` when it switches to a file.
-local function collector(on_file)
+-- in_memory_only: a larger body is not collected
+local function collector(on_file, in_memory_only)
   local parts, bytes, writer = {}, 0, nil
   local self = {}
   function self.add(chunk)
     bytes = bytes + #chunk
-    if bytes > settings.max_object_bytes then return nil, "it is larger than the cache may hold" end
+    if bytes > settings.max_object_bytes then return nil, TOO_LARGE end
     if writer then return writer.write(chunk) end
     parts[#parts + 1] = chunk
     if bytes <= store.SMALL_BYTES then return true end
+    if in_memory_only then return nil, "a response of this key was too large" end
     local message
     writer, message = segments.writer()
     if not writer then return nil, message end
@@ -69,6 +73,7 @@ local function collect(flight, collected, chunk, received_bytes)
   local done, message = collected.add(chunk)
   if not done then
     ngx.log(ngx.WARN, "not stored: ", message)
+    if message == TOO_LARGE then flights.note_too_large(flight) else flights.note_shareable(flight, false) end
     discard(flight, collected, "unshared")
     flights.wake(flight)
     return nil
@@ -95,7 +100,7 @@ function _M.body(flight, entry, reusable)
   local collected = entry and collector(function(segment)
     flight.spool = { entry = entry, segment = segment, length = answer.length, bytes = 0 }
     if reusable and answer.length then flight.growing = flight.spool end
-  end)
+  end, not answer.length and flights.is_too_large(flight.key))
   while true do
     local chunk, failure = http1.read(answer)
     if failure and not chunk then return break_off(flight, answer, collected, failure) end

@@ -106,7 +106,7 @@ function _M.entry(entry, cache_status, request, now_s)
   for index = 1, #names do header[names[index]] = values[index] end
   header["CF-Cache-Status"], header["Age"] = cache_status, age
   if fields and not only_head then
-    first, last = conditional.range(entry, fields, size)
+    first, last = conditional.range(entry, fields, size, now_s)
     if first == "none" then
       ngx.status = 416
       header["Content-Range"] = "bytes */" .. size
@@ -217,8 +217,9 @@ function _M.fail(failure, request, cache_status)
   _M.say(failure.status, FAILURES[failure.status] or FAILURES[502])
 end
 
---- Answers from a large body while it is still arriving. Returns false, before anything is sent, when it cannot.
-function _M.growing(flight, request)
+--- Answers from a large body while it is still arriving. first, last: only these bytes, of a 206.
+-- Returns false, before anything is sent, when it cannot.
+function _M.growing(flight, first, last)
   local growing, var, header = flight.growing, ngx.var, ngx.header
   local entry = growing.entry
   local file = segments.open(growing.segment)
@@ -227,12 +228,15 @@ function _M.growing(flight, request)
   var.cache_status, var.age_s, var.page_revision = "HIT", age, entry.revision
   ngx.status = entry.status
   send_headers(entry.headers)
-  header["CF-Cache-Status"], header["Age"], header["Content-Length"] = "HIT", age, growing.length
-  local offset = 0
+  local offset, after = first or 0, last and last + 1 or growing.length
+  header["CF-Cache-Status"], header["Age"], header["Content-Length"] = "HIT", age, after - offset
+  if first then
+    ngx.status, header["Content-Range"] = 206, "bytes " .. first .. "-" .. last .. "/" .. growing.length
+  end
   _M.pieces(function()
-    local data = body_stream.read_growing(flight, file, offset)
+    local data = offset < after and body_stream.read_growing(flight, file, offset, after - offset)
     offset = offset + (data and #data or 0)
-    return data, not data and offset < growing.length and "the fetch that it comes from has failed" or nil
+    return data, not data and offset < after and "the fetch that it comes from has failed" or nil
   end, function() return growing.bytes <= offset end, function() file:close() end)
   return true
 end
