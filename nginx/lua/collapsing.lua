@@ -1,4 +1,5 @@
 -- Request collapsing: a request waits for a fetch of its key that another one started, RFC 9111 §4.
+local cache_statuses = require("cache_status")
 local flights = require("flight")
 local reply = require("reply")
 local vary = require("vary")
@@ -23,7 +24,7 @@ local function wait(flight, request, entry)
     local outcome = flight.outcome
     if not outcome and can_follow(flight, request) and reply.growing(flight, request) then return true end
     if outcome == "failed" then
-      if reply.stale_if_error(entry, request) then return true end
+      if reply.stale_if_error(entry, request, flight) then return true end
       if flight.failure then
         reply.fail(flight.failure, request)
         return true
@@ -41,6 +42,7 @@ function _M.join(key, request, entry, began_s)
   if not flights.shareable(key) then return "unshared" end
   local flight = flights.find(key)
   if not flight then return "none" end
+  cache_statuses.collapse(request)
   local answered, outcome = wait(flight, request, entry)
   if answered then return "answered" end
   if outcome == "stored" or outcome == "unshared" then return outcome end
@@ -49,7 +51,7 @@ function _M.join(key, request, entry, began_s)
   -- All waiting requests time out at about this moment: the first one finds no fetch and starts the next.
   flights.detach(flight)
   if patient then return "changed" end
-  if not reply.stale_if_error(entry, request) then
+  if not reply.stale_if_error(entry, request, flight) then
     reply.fail({ status = 504, why = "nothing came for any of those who wait" }, request)
   end
   return "answered"

@@ -54,6 +54,7 @@ local function receive_answer(flight, answer)
     and (answer.length or 0) <= settings.max_object_bytes
   flight.bypass, flight.answer = judgement.bypass, answer
   local new = storable and answers.entry(answer, judgement, flight.request, flight.clock) or nil
+  if new then flight.ttl_s = judgement.lifetime_s - judgement.initial_age_s end
   if new then flight.subject.tags, flight.subject.any_tag, flight.subject.judged_at = new.tags, new.any_tag, nil end
   if flight.method == "HEAD" then
     validation.learn_from_head(flight, answer)

@@ -1,5 +1,6 @@
 -- Sends responses to the client: a cache entry, the response of a fetch as it arrives, or a message of the edge itself.
 local answers = require("answer")
+local cache_statuses = require("cache_status")
 local conditional = require("conditional")
 local body_stream = require("body_stream")
 local freshness = require("freshness")
@@ -69,6 +70,7 @@ local function prepare(entry)
     end
   end
   entry.names, entry.values = names, values
+  entry.hit_prefix = cache_statuses.hit_prefix(values[positions["cache-status"]])
 end
 
 local function send_file(entry, first, last)
@@ -115,6 +117,7 @@ function _M.entry(entry, cache_status, request, now_s)
     ngx.status = 304
     send_headers(entry.headers, NOT_IN_304)
     header["CF-Cache-Status"], header["Age"] = cache_status, age
+    cache_statuses.add_of_entry(entry, request, now_s)
     ngx.send_headers()
     return true
   end
@@ -122,6 +125,7 @@ function _M.entry(entry, cache_status, request, now_s)
   local names, values = entry.names, entry.values
   for index = 1, #names do header[names[index]] = values[index] end
   header["CF-Cache-Status"], header["Age"] = cache_status, age
+  cache_statuses.add_of_entry(entry, request, now_s)
   if fields and not only_head then
     first, last = conditional.range(entry, fields, size)
     if first == "none" then
@@ -150,9 +154,12 @@ function _M.entry(entry, cache_status, request, now_s)
   return true
 end
 
---- Answers from a stale entry, or nil, instead of an error, where that is allowed. Returns whether it has.
-function _M.stale_if_error(entry, request)
-  return stale_if_error.allows(entry) and _M.entry(entry, "STALE", request, ngx.now())
+--- Answers from a stale entry, or nil, instead of an error of the flight, where that is allowed.
+-- Returns whether it has.
+function _M.stale_if_error(entry, request, flight)
+  if not stale_if_error.allows(entry) then return false end
+  cache_statuses.note_failure(request, flight)
+  return _M.entry(entry, "STALE", request, ngx.now())
 end
 
 --- Sends the pieces that `next` returns. `dry`: whether the next piece has yet to arrive; `close`: called at the end.
@@ -199,6 +206,7 @@ function _M.relay(flight, cache_status, request)
   local length = answer.length
   _M.head(answer, request)
   ngx.header["CF-Cache-Status"] = cache_status
+  cache_statuses.add_of_origin(request, answer.status, flight.outcome ~= "superseded" and flight.ttl_s or nil)
   ngx.var.cache_status = cache_status
   if request.method == "HEAD" or answer.framing == "none" then
     local says = answer.fields["content-length"]
@@ -245,6 +253,7 @@ function _M.growing(flight, request)
   ngx.status = entry.status
   send_headers(entry.headers)
   header["CF-Cache-Status"], header["Age"], header["Content-Length"] = "HIT", age, growing.length
+  cache_statuses.add_of_entry(entry, request, ngx.now())
   local offset = 0
   _M.pieces(function()
     local data = body_stream.read_growing(flight, file, offset)

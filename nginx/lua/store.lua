@@ -72,20 +72,23 @@ local function get(key, place)
   return entry
 end
 
---- Returns the entry for a request (its key is `base`), and the key for its response, as far as known.
+--- Returns the entry for a request (its key is `base`), the key for its response, as far as known, and without an
+-- entry which miss of RFC 9211 §2.2 it is.
 function _M.find(base, request)
   local value = index:get(base)
-  if not value then return nil, base end
-  if string.byte(value) == 61 then return get(base, value), base end
-  local first
+  if not value then return nil, base, "uri-miss" end
+  if string.byte(value) == 61 then return get(base, value), base, "uri-miss" end
+  local first, missed = nil, "vary-miss"
   for selection in string.gmatch(value, "[^|]+") do
     local key = vary.key(base, selection, request)
     first = first or key
     local place = index:get(key)
     local entry = place and get(key, place)
     if entry then return entry, key end
+    -- This variant was stored, and is purged or evicted; whether others are left is not known.
+    if place then missed = "miss" end
   end
-  return nil, first or base
+  return nil, first or base, missed
 end
 
 --- Returns the entry of an address with one response for all requests, if it is parsed already.

@@ -8,6 +8,7 @@ import { promisify } from 'node:util'
 import { Eta } from 'eta'
 import { emptyCache, refuseForeign, refuseInUse } from './folder.js'
 import { keyedHeaders, SPECIAL, unusualVariable } from './request-headers.js'
+import { structuredName } from './structured-name.js'
 import { areChecked, wikisView } from './wikis.js'
 
 export { findNginx } from './folder.js'
@@ -83,6 +84,7 @@ const NO_FILES = Object.freeze({ certificate: 'certificate.pem', key: 'key.pem' 
  * @property {boolean} [collapse]  simultaneous misses of one address make one fetch; default true
  * @property {'free'} [plan]
  * @property {string} [place]  three capital letters, which end its CF-Ray; default LJU
+ * @property {string} [cacheName]  its name in Cache-Status, printable ASCII; default stevec-edge
  * @property {string} [cacheDirectory]
  * @property {number} [maxSizeBytes]
  * @property {Tls} [tls]  at the port for clients; default: plain HTTP
@@ -237,6 +239,7 @@ function edgeView (role, directory) {
     collapse: role.collapse ?? true,
     plan: role.plan ?? '',
     place: role.place ?? 'LJU',
+    cacheName: JSON.stringify(structuredName(role.cacheName ?? 'stevec-edge')),
     // Cloudflare's limit. The wiki itself refuses what is too long, with a reason.
     bodyMax: '100m',
     cacheDirectory: cacheDirectoryOf(role, directory),
@@ -252,7 +255,7 @@ function edgeView (role, directory) {
 function hashOf (role, modulesDirectory) {
   const neutral = Object.fromEntries(Object.entries(role).map(([key, value]) => {
     if (/Port$|^port$/.test(key)) return [key, 0]
-    if (/^(controlToken|place)$/.test(key)) return [key, '']
+    if (/^(controlToken|place|cacheName)$/.test(key)) return [key, '']
     if (key === 'pictureFolder') return [key, value === undefined ? value : '/pictures']
     return [key, key === 'tls' && value ? { ...value, ...NO_FILES } : value]
   }))
