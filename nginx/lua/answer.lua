@@ -1,4 +1,5 @@
 -- Builds cache entries from the origin's responses, selects the headers to store and forward, and applies 304s.
+local cache_groups = require("cache_groups")
 local freshness = require("freshness")
 local settings = require("settings")
 local vary = require("vary")
@@ -79,10 +80,11 @@ function _M.entry(answer, judgement, request, clock)
   local selection, too_many = vary.selection(answer.fields)
   if too_many then return nil end
   local tags, any_tag = tags_of(answer.fields)
+  local groups, any_group = cache_groups.of(answer.fields)
   return fill({
     status = answer.status, headers = headers, requested_s = answer.requested_s, received_s = answer.received_s,
     clock = clock, base = request.base, host = request.host, host_name = request.host_name, uri = request.uri,
-    tags = tags, any_tag = any_tag, selection = selection,
+    tags = tags, groups = groups, any_tag = any_tag or any_group, selection = selection,
     -- Never forwarded, but stored: a later 304 without this header must not change what it said.
     targeted = answer.fields["cloudflare-cdn-cache-control"],
   }, answer.fields, judgement)
@@ -118,10 +120,11 @@ function _M.updated(old, answer, clock, authorized)
   }, settings.freshness)
   local tags, any_tag = old.tags, old.any_tag
   if answer.fields["cache-tag"] then tags, any_tag = tags_of(answer.fields) end
+  local groups, any_group = cache_groups.of(fields)
   local entry = fill({
     status = old.status, headers = headers, requested_s = answer.requested_s, received_s = answer.received_s,
     clock = clock, base = old.base, host = old.host, host_name = old.host_name, uri = old.uri,
-    tags = tags, any_tag = any_tag,
+    tags = tags, groups = groups, any_tag = any_tag or any_group,
   }, fields, judgement)
   entry.targeted = fields["cloudflare-cdn-cache-control"]
   return entry, judgement

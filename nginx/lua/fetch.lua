@@ -54,8 +54,11 @@ local function receive_answer(flight, answer)
     and (answer.length or 0) <= settings.max_object_bytes
   flight.bypass, flight.answer = judgement.bypass, answer
   local new = storable and answers.entry(answer, judgement, flight.request, flight.clock) or nil
-  if new then flight.ttl_s = judgement.lifetime_s - judgement.initial_age_s end
-  if new then flight.subject.tags, flight.subject.any_tag, flight.subject.judged_at = new.tags, new.any_tag, nil end
+  if new then
+    local subject = flight.subject
+    subject.tags, subject.groups, subject.any_tag, subject.judged_at = new.tags, new.groups, new.any_tag, nil
+    flight.ttl_s = judgement.lifetime_s - judgement.initial_age_s
+  end
   if flight.method == "HEAD" then
     validation.learn_from_head(flight, answer)
   elseif not new or not reusable then

@@ -85,6 +85,15 @@ function _M.host(host, soft) mark(soft, "h:" .. string.lower(host)) end
 function _M.tag(tag, soft) mark(soft, "t:" .. string.lower(tag), "tags") end
 function _M.url(key, soft) mark(soft, url_mark(key)) end
 
+-- A host has no NUL.
+local function group_mark(host, group)
+  return "g:" .. host .. "\0" .. group
+end
+
+--- Records that a group of a host (RFC 9875) is invalid. "tags" moves, too: it stands for all that a response which is
+-- not there yet may belong to.
+function _M.group(host, group) mark(false, group_mark(host, group), "tags") end
+
 -- The lengths of purged prefixes, in ascending order.
 local function prefix_lengths()
   local text = dict:get("lengths") or ""
@@ -139,7 +148,7 @@ function _M.address_purged_s(entry, soft)
   return marked_s(entry.clock, soft, { url_mark(entry.host .. entry.uri) })
 end
 
---- entry: clock (of its request), host, host_name, uri, tags, any_tag (it may have others, too),
+--- entry: clock (of its request), host, host_name, uri, tags, groups (or nil), any_tag (it may have others, too),
 -- shares_address (its key is more than the address)
 -- Returns whether it is void, and since when it is marked stale (nil: it is not).
 function _M.judge(entry)
@@ -150,6 +159,8 @@ function _M.judge(entry)
   if entry.shares_address then names[#names + 1] = url_mark(entry.host .. entry.uri) end
   if entry.any_tag then names[#names + 1] = "tags" end
   for index = 1, #entry.tags do names[#names + 1] = "t:" .. entry.tags[index] end
+  local groups = entry.groups
+  for index = 1, groups and #groups or 0 do names[#names + 1] = group_mark(entry.host, groups[index]) end
   add_prefixes(names, entry.host .. entry.uri)
   if entry.host ~= entry.host_name then add_prefixes(names, entry.host_name .. entry.uri) end
   entry.judged_at = now

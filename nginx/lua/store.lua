@@ -112,9 +112,9 @@ local function remember_selection(base, selection)
 end
 
 local HEAD_FIELDS = {
-  "status", "headers", "requested_s", "received_s", "lifetime_s", "initial_age_s", "always_validate", "stale_forbidden",
-  "stale_while_revalidate_s", "stale_if_error_s", "clock", "base", "host", "host_name", "uri", "tags", "any_tag",
-  "shares_address", "etag", "last_modified", "date", "revision", "targeted",
+  "status", "headers", "requested_s", "received_s", "lifetime_s", "initial_age_s", "always_validate",
+  "stale_forbidden", "stale_while_revalidate_s", "stale_if_error_s", "clock", "base", "host", "host_name", "uri",
+  "tags", "groups", "any_tag", "shares_address", "etag", "last_modified", "date", "revision", "targeted",
 }
 
 local function encode(entry)
@@ -174,7 +174,7 @@ function _M.put_head(entry, old)
   -- The body is that of the old entry, which may have had other tags.
   local void, stale_since_s = purges.judge({
     clock = entry.clock, host = old.host, host_name = old.host_name, uri = old.uri,
-    tags = old.tags, any_tag = old.any_tag, shares_address = old.shares_address,
+    tags = old.tags, groups = old.groups, any_tag = old.any_tag, shares_address = old.shares_address,
   })
   if void and index:get(old.key) == old.place then index:delete(old.key) end
   if void or stale_since_s or purges.judge(entry) then return nil, "purged meanwhile" end

@@ -79,6 +79,9 @@ local function skip_inner_list(text, at)
   end
 end
 
+--- For fields of other types than a dictionary.
+_M.read_bare_item, _M.skip_parameters = read_bare_item, skip_parameters
+
 --- Returns key → a string of digits, true, or false for a value that no cache directive has; nil when void or empty.
 function _M.dictionary(text)
   text = match(text, "^[ ]*(.-)[ ]*$")
