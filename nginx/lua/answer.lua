@@ -1,6 +1,8 @@
 -- Builds cache entries from the origin's responses, selects the headers to store and forward, and applies 304s.
 local cache_groups = require("cache_groups")
 local freshness = require("freshness")
+local no_vary_search = require("no_vary_search")
+local requests = require("request")
 local settings = require("settings")
 local vary = require("vary")
 
@@ -60,6 +62,7 @@ local function fill(entry, fields, judgement)
   entry.etag = fields.etag and fields.etag[1]
   entry.last_modified = fields["last-modified"] and fields["last-modified"][1]
   entry.date = fields.date and fields.date[1]
+  entry.no_vary_search = no_vary_search.said_by(fields)
   entry.revision = fields["page-revision"] and fields["page-revision"][1] or ""
   return entry
 end
@@ -83,7 +86,8 @@ function _M.entry(answer, judgement, request, clock)
   local groups, any_group = cache_groups.of(answer.fields)
   return fill({
     status = answer.status, headers = headers, requested_s = answer.requested_s, received_s = answer.received_s,
-    clock = clock, base = request.base, host = request.host, host_name = request.host_name, uri = request.uri,
+    clock = clock, base = requests.base(request, no_vary_search.said_by(answer.fields)),
+    host = request.host, host_name = request.host_name, uri = request.uri,
     tags = tags, groups = groups, any_tag = any_tag or any_group, selection = selection,
     -- Never forwarded, but stored: a later 304 without this header must not change what it said.
     targeted = answer.fields["cloudflare-cdn-cache-control"],

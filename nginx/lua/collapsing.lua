@@ -1,6 +1,7 @@
 -- Request collapsing: a request waits for a fetch of its key that another one started, RFC 9111 §4.
 local cache_statuses = require("cache_status")
 local flights = require("flight")
+local no_vary_search = require("no_vary_search")
 local reply = require("reply")
 local vary = require("vary")
 
@@ -14,6 +15,7 @@ local function can_follow(flight, request)
   local growing = flight.growing
   if not growing or growing.ended or request.special or request.method ~= "GET" then return false end
   local entry = growing.entry
+  if not no_vary_search.serves(entry, request) then return false end
   if not entry.selection then return true end
   return vary.key(entry.base, entry.selection, request) == vary.key(entry.base, entry.selection, flight.request)
 end

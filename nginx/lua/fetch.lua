@@ -115,6 +115,8 @@ function _M.start(options)
   flight.head_ready = semaphore.new(0)
   body_stream.open(flight)
   flights.begin(flight)
+  -- Requests for other queries may wait for it, and a purge of one of these URLs concerns all.
+  flight.subject.no_vary_search = flight.request.no_vary_search
   -- ngx.timer.at raises an error when no connection is left for its own first timer.
   local called, started = pcall(ngx.timer.at, 0, run, flight)
   flight.dropped = not (called and started)

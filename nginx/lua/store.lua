@@ -1,6 +1,7 @@
 -- Stored responses: a shared index (key → place), the bytes in segments, and parsed entries in this worker's memory.
 local cjson = require("cjson.safe")
 local lrucache = require("resty.lrucache")
+local no_vary_search = require("no_vary_search")
 local purges = require("purges")
 local segments = require("segments")
 local vary = require("vary")
@@ -72,9 +73,7 @@ local function get(key, place)
   return entry
 end
 
---- Returns the entry for a request (its key is `base`), the key for its response, as far as known, and without an
--- entry which miss of RFC 9211 §2.2 it is.
-function _M.find(base, request)
+local function find(base, request)
   local value = index:get(base)
   if not value then return nil, base, "uri-miss" end
   if string.byte(value) == 61 then return get(base, value), base, "uri-miss" end
@@ -89,6 +88,14 @@ function _M.find(base, request)
     if place then missed = "miss" end
   end
   return nil, first or base, missed
+end
+
+--- Returns the entry for a request (its key is `base`), the key for its response, as far as known, and without an
+-- entry which miss of RFC 9211 §2.2 it is.
+function _M.find(base, request)
+  local entry, key, missed = find(base, request)
+  if entry and not no_vary_search.serves(entry, request) then return nil, key, "miss" end
+  return entry, key, missed
 end
 
 --- Returns the entry of an address with one response for all requests, if it is parsed already.
@@ -115,6 +122,7 @@ local HEAD_FIELDS = {
   "status", "headers", "requested_s", "received_s", "lifetime_s", "initial_age_s", "always_validate",
   "stale_forbidden", "stale_while_revalidate_s", "stale_if_error_s", "clock", "base", "host", "host_name", "uri",
   "tags", "groups", "any_tag", "shares_address", "etag", "last_modified", "date", "revision", "targeted",
+  "no_vary_search",
 }
 
 local function encode(entry)
@@ -125,6 +133,8 @@ end
 
 local function commit(entry, request, place)
   if purges.address_purged_s(entry) or purges.judge(entry) then return nil, "purged meanwhile" end
+  if entry.no_vary_search and not purges.marks_paths_since(entry) then return nil, "purged meanwhile" end
+  no_vary_search.remember(entry)
   local selection = entry.selection
   local key = selection and vary.key(entry.base, selection, request) or entry.base
   local before = index:get(key)
@@ -151,7 +161,7 @@ end
 -- Returns the entry, or nil and a reason.
 function _M.put(entry, request, body)
   -- With a key of more than the address, a purge of the address reaches it only by the marks of purges.lua.
-  entry.shares_address = entry.selection ~= nil or request.base ~= request.address
+  entry.shares_address = entry.selection ~= nil or entry.base ~= request.address or entry.no_vary_search ~= nil
   local head = encode(entry)
   if type(body) == "string" then
     local segment, offset = segments.append(head .. body)
@@ -167,6 +177,11 @@ end
 
 --- Stores a new head for the same body, after a 304.
 function _M.put_head(entry, old)
+  -- Its place depends on the header.
+  if entry.no_vary_search ~= old.no_vary_search then
+    _M.forget(old)
+    return nil, "replaced meanwhile"
+  end
   entry.base, entry.shares_address = old.base, old.shares_address
   local head = encode(entry)
   local segment, offset = segments.append(head)
@@ -174,7 +189,8 @@ function _M.put_head(entry, old)
   -- The body is that of the old entry, which may have had other tags.
   local void, stale_since_s = purges.judge({
     clock = entry.clock, host = old.host, host_name = old.host_name, uri = old.uri,
-    tags = old.tags, groups = old.groups, any_tag = old.any_tag, shares_address = old.shares_address,
+    tags = old.tags, groups = old.groups, any_tag = old.any_tag,
+    shares_address = old.shares_address, no_vary_search = old.no_vary_search,
   })
   if void and index:get(old.key) == old.place then index:delete(old.key) end
   if void or stale_since_s or purges.judge(entry) then return nil, "purged meanwhile" end
