@@ -5,6 +5,7 @@ local decide = require("decide").decide
 local fast_path = require("fast_path")
 local flights = require("flight")
 local forward = require("forward")
+local no_vary_search = require("no_vary_search")
 local pass = require("pass").pass
 local purges = require("purges")
 local rays = require("ray")
@@ -96,6 +97,7 @@ function _M.init()
     "maxtrace=8000", "maxmcode=40960"
   )
   purges.init()
+  no_vary_search.init()
 end
 
 return _M

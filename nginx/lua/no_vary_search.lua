@@ -94,11 +94,18 @@ local function earlier(one, other)
   return one.at < other.at
 end
 
---- Returns the header of a response when it has an effect.
+--- Returns the header of a response, or the one that the settings assume for a response without it, when it has an
+-- effect. Cloudflare does not document the header.
 function _M.said_by(fields)
-  local lines = fields["no-vary-search"]
-  local text = lines and settings.profile ~= "cloudflare" and table.concat(lines, ", ")
+  local lines = settings.profile ~= "cloudflare" and fields["no-vary-search"]
+  local text = lines and table.concat(lines, ", ") or settings.assumed_no_vary_search
   return text and rule_of(text) and text or nil
+end
+
+--- Raises an error when the assumed header has no effect.
+function _M.init()
+  local assumed = settings.assumed_no_vary_search
+  if assumed and not rule_of(assumed) then error("No-Vary-Search: " .. assumed .. " has no effect", 0) end
 end
 
 --- Returns the URI that stands for all those that the header makes equal; itself a URI without an effect of the header.
@@ -122,7 +129,8 @@ end
 
 --- Returns the header that the last stored response of the address's path had, or nil.
 function _M.known(address)
-  return paths:get(_M.path_of(address))
+  local known = paths:get(_M.path_of(address)) or settings.assumed_no_vary_search
+  return known ~= "" and known or nil
 end
 
 --- Returns whether an entry under the request's key is for its URL: if the key is that of several URLs, the entry must
@@ -135,8 +143,10 @@ end
 --- Remembers the header of a stored response, or that it has none. Without room the least recently used is forgotten.
 function _M.remember(entry)
   local path, header = _M.path_of(entry.host .. entry.uri), entry.no_vary_search
-  if paths:get(path) == header then return end
-  if header then paths:set(path, header) else paths:delete(path) end
+  -- Empty: no effect, although one is assumed.
+  local kept = header ~= settings.assumed_no_vary_search and (header or "") or nil
+  if paths:get(path) == kept then return end
+  if kept then paths:set(path, kept) else paths:delete(path) end
 end
 
 return _M

@@ -85,6 +85,8 @@ const NO_FILES = Object.freeze({ certificate: 'certificate.pem', key: 'key.pem' 
  * @property {'free'} [plan]
  * @property {string} [place]  three capital letters, which end its CF-Ray; default LJU
  * @property {string} [cacheName]  its name in Cache-Status, printable ASCII; default stevec-edge
+ * @property {string} [assumedNoVarySearch]  the No-Vary-Search of responses without one, in both profiles, such as
+ *   'key-order, params=("utm_source")'; default: none
  * @property {string} [cacheDirectory]
  * @property {number} [maxSizeBytes]
  * @property {Tls} [tls]  at the port for clients; default: plain HTTP
@@ -235,6 +237,7 @@ function edgeView (role, directory) {
     keyedHeaders: keyedHeaders(profile),
     specialHeaders: SPECIAL,
     unusual: unusualVariable(profile),
+    assumedNoVarySearch: assumedHeader(role.assumedNoVarySearch),
     defaultTtls: role.defaultTtls ?? (lone && profile !== 'rfc9111'),
     collapse: role.collapse ?? true,
     plan: role.plan ?? '',
@@ -245,6 +248,16 @@ function edgeView (role, directory) {
     cacheDirectory: cacheDirectoryOf(role, directory),
     maxSizeBytes: role.maxSizeBytes ?? MAX_SIZE_DEFAULT_BYTES
   }
+}
+
+/**
+ * @param {string} [header]
+ * @returns {string} a value of Lua
+ */
+function assumedHeader (header) {
+  if (header === undefined) return 'nil'
+  if (!/^[ -~]+$/.test(header)) throw new Error('No-Vary-Search has printable ASCII characters only')
+  return JSON.stringify(header)
 }
 
 /**

@@ -161,3 +161,27 @@ test('cloudflare ignores the header', async (t) => {
   await edge.get('/p?a')
   assert.equal((await edge.get('/p?b')).body, '/p?b')
 })
+
+for (const profile of /** @type {const} */ (['cloudflare', 'rfc9111'])) {
+  test(`an assumed header counts for responses without one: ${profile}`, async (t) => {
+    const edge = await startEdge(t, (request, response) => {
+      response.setHeader('Cache-Control', 'max-age=600')
+      if (String(request.url).startsWith('/own')) response.setHeader('No-Vary-Search', 'key-order=?0')
+      response.end(String(request.url))
+    }, { profile, assumedNoVarySearch: 'key-order, params=("utm" "gclid")' })
+    assert.equal(await bodyOf(edge, '/p?b&a&utm=1'), '/p?b&a&utm=1')
+    for (const url of ['/p?a&b', '/p?gclid=2&b&a']) assert.equal(await bodyOf(edge, url), '/p?b&a&utm=1')
+    assert.equal(await bodyOf(edge, '/p?b'), '/p?b')
+    await edge.purge({ files: [`http://${edge.host}/p?utm=3&b&a`] })
+    assert.equal(await bodyOf(edge, '/p?a&b'), '/p?a&b')
+    if (profile === 'cloudflare') return
+    for (const url of ['/own?utm=1', '/own', '/own?utm=2', '/own?utm=1']) assert.equal(await bodyOf(edge, url), url)
+    assert.equal((await edge.get('/own?utm=2')).cache, 'HIT')
+  })
+}
+
+test('an assumed header without effect is refused', async (t) => {
+  for (const assumedNoVarySearch of ['params=utm', 'unknown', 'params\n']) {
+    await assert.rejects(startEdge(t, saying('params'), { assumedNoVarySearch }), /No-Vary-Search/)
+  }
+})

@@ -38,6 +38,9 @@ follows the HTTP caching standard. Runs until Ctrl-C. Stored responses are lost 
   --no-http2           HTTP/1.1 only
   --profile NAME       cloudflare (default) or rfc9111
   --cache-name NAME    its name in Cache-Status (RFC 9211), which rfc9111 sends; default stevec-edge
+  --assume-no-vary-search TEXT
+                       of responses without No-Vary-Search: key-order ignores the order of query
+                       parameters, params=("utm_source" "gclid") these parameters
   --cache DIR          folder of one running edge, with stored responses (answers/), logs and
                        control.json; default .stevec/edge-PORT
   --max-size SIZE      of stored responses, in bytes or with k, m, g: 500m, 2g (default 1g)
@@ -71,6 +74,7 @@ Examples:
     listen: { type: 'string' },
     profile: { type: 'string' },
     'cache-name': { type: 'string' },
+    'assume-no-vary-search': { type: 'string' },
     cache: { type: 'string' },
     'max-size': { type: 'string' },
     'tls-cert': { type: 'string' },
@@ -101,7 +105,17 @@ Examples:
     const signal = interruptSignal()
 
     const directory = path.resolve(values.cache ?? path.join(readConfig().stateDirectory, `edge-${port}`))
-    const options = { port, listenAddress: host, origin, profile, plan: values.plan, cacheName: values['cache-name'], maxSizeBytes, tls }
+    const options = {
+      port,
+      listenAddress: host,
+      origin,
+      profile,
+      plan: values.plan,
+      cacheName: values['cache-name'],
+      assumedNoVarySearch: values['assume-no-vary-search'],
+      maxSizeBytes,
+      tls
+    }
     const release = await takeFolder(directory, signal)
     try {
       const controlPort = requestedControlPort ?? (await freePorts(1, [port]))[0]
