@@ -8,6 +8,13 @@ import { bytesOf, canDecode, KEYED, pair } from './requests.js'
 const AT_ONCE = 16
 const CODING = /^(br|gzip|zstd|deflate|x-gzip|dcb|dcz|compress|\*)$/
 
+/** At two of three addresses, in the profile rfc9111: No-Vary-Search, and the parameters that count. */
+const SEARCHES = Object.freeze([
+  { header: '', counts: undefined },
+  { header: 'key-order, params=("u")', counts: (/** @type {string} */ name) => name !== 'u' },
+  { header: 'key-order, params, except=("a" "b")', counts: (/** @type {string} */ name) => /^[ab]$/.test(name) }
+])
+
 /** @typedef {import('./requests.js').Request} Request */
 /** @typedef {{cases: number, found: string | null}} Outcome  found: a pair that violates a rule, and the rule */
 
@@ -93,11 +100,13 @@ function effective (text, profile) {
  */
 function echo (profile) {
   return ({ method, url, rawHeaders, headers }, response) => {
-    const varies = Number(/\d+/.exec(String(url))) % 2 === 0
+    const number = Number(/\d+/.exec(String(url)))
+    const varies = number % 2 === 0
+    const search = SEARCHES[profile === 'cloudflare' ? 0 : number % SEARCHES.length]
     const vary = varies ? profile === 'cloudflare' ? ['accept-encoding'] : ['accept-encoding', 'origin'] : []
     const named = [...KEYED, ...profile === 'cloudflare' ? ['origin'] : [], ...vary]
     /** @type {Record<string, string>} */
-    const seen = { method: method === 'HEAD' ? 'GET' : String(method), host: String(headers.host) }
+    const seen = { method: method === 'HEAD' ? 'GET' : String(method), host: String(headers.host), query: countingQuery(String(url), search.counts) }
     for (let index = 0; index < rawHeaders.length; index += 2) {
       const [said, text] = rawHeaders.slice(index, index + 2)
       const name = said.toLowerCase()
@@ -110,11 +119,24 @@ function echo (profile) {
       if (coding) response.setHeader('Content-Encoding', coding)
       response.setHeader('Vary', vary.join())
     }
+    if (search.header) response.setHeader('No-Vary-Search', search.header)
     const ordered = Object.fromEntries(Object.entries(seen).sort(([one], [other]) => one < other ? -1 : 1))
     response.setHeader('Echo', encodeURIComponent(JSON.stringify(ordered)))
       .setHeader('Cache-Control', 'max-age=600')
       .end('body')
   }
+}
+
+/**
+ * @param {string} url
+ * @param {((name: string) => boolean) | undefined} counts  undefined: each query has its own response
+ */
+function countingQuery (url, counts) {
+  const query = /\?.*$/.exec(url)?.[0] ?? ''
+  if (!counts) return query
+  const parameters = new URLSearchParams([...new URLSearchParams(query)].filter(([name]) => counts(name)))
+  parameters.sort()
+  return String(parameters)
 }
 
 /**

@@ -57,5 +57,13 @@ export const HOLES = {
       'local value = all[name]\n',
       'local value = all[name] and string.match(all[name], "^[^,]*")\n'
     ]]
+  },
+  'the values of parameters are not part of the key under No-Vary-Search': {
+    profile: 'rfc9111',
+    edits: [['no_vary_search.lua', 'name = name, text = text,', 'name = name, text = name,']]
+  },
+  'only the first parameter is part of the key under No-Vary-Search': {
+    profile: 'rfc9111',
+    edits: [['no_vary_search.lua', 'if not ignored then', 'if not ignored and count < 2 then']]
   }
 }

@@ -16,6 +16,7 @@ const CODINGS = Object.freeze([
  * @property {string} method
  * @property {string | null} host  null: the edge's own
  * @property {boolean} absolute  the target is a whole URL
+ * @property {string} query  of the target, with its question mark
  * @property {[name: string, value: string][]} lines  of the header, in their order
  */
 
@@ -75,10 +76,18 @@ const group = fc.oneof(
 )
 const lines = fc.array(group, { maxLength: 4 }).map((groups) => groups.flat())
 
+/** `u` is a parameter that some responses ignore by No-Vary-Search. */
+const query = fc.oneof(
+  { weight: 2, arbitrary: fc.constant('') },
+  fc.array(fc.constantFrom('a=1', 'a=2', 'b', 'u=1', 'u', '%75=2', '%61=1', 'ua', 'a', ''), { maxLength: 4 })
+    .map((parameters) => `?${parameters.join('&')}`)
+)
+
 export const request = /** @type {fc.Arbitrary<Request>} */ (fc.record({
   method: fc.constantFrom('GET', 'GET', 'GET', 'HEAD'),
   host: fc.constantFrom(null, null, null, 'a.example', 'A.example', 'a.example:80', '127.0.0.1'),
   absolute: fc.constantFrom(false, false, false, true),
+  query,
   lines
 }))
 
@@ -103,6 +112,7 @@ export const pair = fc.oneof(
   fc.tuple(request, request),
   fc.tuple(request, group).map(([first, more]) => [first, { ...first, lines: [...first.lines, ...more] }]),
   request.map((first) => [first, { ...first, lines: first.lines.slice(1) }]),
+  fc.tuple(request, query).map(([first, other]) => [first, { ...first, query: other }]),
   fc.tuple(request, spliced).map(([first, ends]) => ends.map((end) => ({ ...first, lines: [...first.lines, ...end] })))
 ).chain(([first, second]) => fc.constantFrom([first, second], [second, first]))
 
@@ -112,9 +122,9 @@ export const pair = fc.oneof(
  * @param {string} edgeHost
  * @returns {string} its bytes, as Latin-1
  */
-export function bytesOf ({ method, host, absolute, lines: header }, path, edgeHost) {
+export function bytesOf ({ method, host, absolute, query: search, lines: header }, path, edgeHost) {
   const said = host ?? edgeHost
-  const target = absolute ? `http://${said}${path}` : path
+  const target = `${absolute ? `http://${said}` : ''}${path}${search}`
   return [
     `${method} ${target} HTTP/1.1`,
     `Host: ${said}`,

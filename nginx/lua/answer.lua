@@ -1,5 +1,8 @@
 -- Builds cache entries from the origin's responses, selects the headers to store and forward, and applies 304s.
+local cache_groups = require("cache_groups")
 local freshness = require("freshness")
+local no_vary_search = require("no_vary_search")
+local requests = require("request")
 local settings = require("settings")
 local vary = require("vary")
 
@@ -59,6 +62,7 @@ local function fill(entry, fields, judgement)
   entry.etag = fields.etag and fields.etag[1]
   entry.last_modified = fields["last-modified"] and fields["last-modified"][1]
   entry.date = fields.date and fields.date[1]
+  entry.no_vary_search = no_vary_search.said_by(fields)
   entry.revision = fields["page-revision"] and fields["page-revision"][1] or ""
   return entry
 end
@@ -79,10 +83,12 @@ function _M.entry(answer, judgement, request, clock)
   local selection, too_many = vary.selection(answer.fields)
   if too_many then return nil end
   local tags, any_tag = tags_of(answer.fields)
+  local groups, any_group = cache_groups.of(answer.fields)
   return fill({
     status = answer.status, headers = headers, requested_s = answer.requested_s, received_s = answer.received_s,
-    clock = clock, base = request.base, host = request.host, host_name = request.host_name, uri = request.uri,
-    tags = tags, any_tag = any_tag, selection = selection,
+    clock = clock, base = requests.base(request, no_vary_search.said_by(answer.fields)),
+    host = request.host, host_name = request.host_name, uri = request.uri,
+    tags = tags, groups = groups, any_tag = any_tag or any_group, selection = selection,
     -- Never forwarded, but stored: a later 304 without this header must not change what it said.
     targeted = answer.fields["cloudflare-cdn-cache-control"],
   }, answer.fields, judgement)
@@ -118,10 +124,11 @@ function _M.updated(old, answer, clock, authorized)
   }, settings.freshness)
   local tags, any_tag = old.tags, old.any_tag
   if answer.fields["cache-tag"] then tags, any_tag = tags_of(answer.fields) end
+  local groups, any_group = cache_groups.of(fields)
   local entry = fill({
     status = old.status, headers = headers, requested_s = answer.requested_s, received_s = answer.received_s,
     clock = clock, base = old.base, host = old.host, host_name = old.host_name, uri = old.uri,
-    tags = tags, any_tag = any_tag,
+    tags = tags, groups = groups, any_tag = any_tag or any_group,
   }, fields, judgement)
   entry.targeted = fields["cloudflare-cdn-cache-control"]
   return entry, judgement

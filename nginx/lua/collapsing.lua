@@ -1,5 +1,7 @@
 -- Request collapsing: a request waits for a fetch of its key that another one started, RFC 9111 §4.
+local cache_statuses = require("cache_status")
 local flights = require("flight")
+local no_vary_search = require("no_vary_search")
 local partial = require("partial")
 local reply = require("reply")
 local vary = require("vary")
@@ -14,6 +16,7 @@ local function can_follow(flight, request)
   local growing = flight.growing
   if not growing or growing.ended or not partial.can_follow(request) then return false end
   local entry = growing.entry
+  if not no_vary_search.serves(entry, request) then return false end
   if not entry.selection then return true end
   return vary.key(entry.base, entry.selection, request) == vary.key(entry.base, entry.selection, flight.request)
 end
@@ -24,7 +27,7 @@ local function wait(flight, request, entry)
     local outcome = flight.outcome
     if not outcome and can_follow(flight, request) and partial.follow(flight, request) then return true end
     if outcome == "failed" then
-      if reply.stale_if_error(entry, request) then return true end
+      if reply.stale_if_error(entry, request, flight) then return true end
       if flight.failure then
         reply.fail(flight.failure, request)
         return true
@@ -42,6 +45,7 @@ function _M.join(key, request, entry, began_s)
   if not flights.shareable(key) then return "unshared" end
   local flight = flights.find(key)
   if not flight then return "none" end
+  cache_statuses.collapse(request)
   local answered, outcome = wait(flight, request, entry)
   if answered then return "answered" end
   if outcome == "stored" or outcome == "unshared" then return outcome end
@@ -50,7 +54,7 @@ function _M.join(key, request, entry, began_s)
   -- All waiting requests time out at about this moment: the first one finds no fetch and starts the next.
   flights.detach(flight)
   if patient then return "changed" end
-  if not reply.stale_if_error(entry, request) then
+  if not reply.stale_if_error(entry, request, flight) then
     reply.fail({ status = 504, why = "nothing came for any of those who wait" }, request)
   end
   return "answered"

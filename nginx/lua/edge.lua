@@ -1,10 +1,12 @@
 -- Handles requests at the edge. Cache statuses: https://developers.cloudflare.com/cache/concepts/cache-responses/
+local cache_statuses = require("cache_status")
 local collapsing = require("collapsing")
 local decide = require("decide").decide
 local fast_path = require("fast_path")
 local flights = require("flight")
 local forward = require("forward")
 local journal = require("journal")
+local no_vary_search = require("no_vary_search")
 local pass = require("pass").pass
 local purges = require("purges")
 local rays = require("ray")
@@ -30,16 +32,17 @@ end
 -- Carries out what decide.lua decides. It decides again after each wait for another request's fetch of the same key.
 local function get(request)
   local began_s, attempts = ngx.now(), 0
-  local entry, key, action
+  local entry, key, action, missed
   while attempts < COLLAPSE_ATTEMPTS_MAX do
     local now_s = ngx.now()
-    entry, key = store.find(request.base, request)
+    entry, key, missed = store.find(request.base, request)
     action = decide(entry, request, now_s, settings.collapsing)
     if action.cache_status then
       if serve(action, entry, key, request, now_s) then return end
       entry, action = nil, decide(nil, request, now_s, settings.collapsing)
     end
     if action.kind == "gateway_timeout" then return reply.not_cached() end
+    cache_statuses.forward(request, entry, missed, now_s)
     local outcome = action.may_wait and collapsing.join(key, request, entry, began_s) or "none"
     if outcome == "answered" then return end
     if outcome == "none" then break end
@@ -68,8 +71,15 @@ function _M.handle()
   if not request then return end
   ngx.header["CF-Ray"] = rays.of(var)
   local method = request.method
+  if method ~= "GET" and method ~= "HEAD" then
+    cache_statuses.bypass(request, "method")
+    return pass(request, "DYNAMIC")
+  end
   -- The body of a GET is not part of the key, so its response cannot be shared.
-  if method ~= "GET" and method ~= "HEAD" or request.with_body then return pass(request, "DYNAMIC") end
+  if request.with_body then
+    cache_statuses.bypass(request, "bypass", "request-body")
+    return pass(request, "DYNAMIC")
+  end
   return get(request)
 end
 
@@ -78,6 +88,7 @@ function _M.handle_bypassed()
   local request = read_request()
   if not request then return end
   ngx.header["CF-Ray"] = rays.of(ngx.var)
+  cache_statuses.bypass(request, "bypass")
   return pass(request, "BYPASS")
 end
 
@@ -89,6 +100,7 @@ function _M.init()
     "maxtrace=8000", "maxmcode=40960"
   )
   purges.init()
+  no_vary_search.init()
   via.init()
 end
 

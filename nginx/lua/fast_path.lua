@@ -36,6 +36,8 @@ function _M.answer(var)
   set_each(header, names, values, #names)
   header["CF-Cache-Status"] = "HIT"
   header["Age"] = age
+  local status = entry.hit_prefix
+  if status then header["Cache-Status"] = status .. string.format("%d", floor(entry.lifetime_s - age_s)) end
   header["CF-Ray"] = rays.of(var)
   header["Content-Length"] = entry.body_bytes
   ngx.print(entry.body)

@@ -54,7 +54,11 @@ local function receive_answer(flight, answer)
     and (answer.length or 0) <= settings.max_object_bytes
   flight.bypass, flight.answer = judgement.bypass, answer
   local new = storable and answers.entry(answer, judgement, flight.request, flight.clock) or nil
-  if new then flight.subject.tags, flight.subject.any_tag, flight.subject.judged_at = new.tags, new.any_tag, nil end
+  if new then
+    local subject = flight.subject
+    subject.tags, subject.groups, subject.any_tag, subject.judged_at = new.tags, new.groups, new.any_tag, nil
+    flight.ttl_s = judgement.lifetime_s - judgement.initial_age_s
+  end
   if flight.method == "HEAD" then
     validation.learn_from_head(flight, answer)
   elseif not new or not reusable then
@@ -111,6 +115,8 @@ function _M.start(options)
   flight.head_ready = semaphore.new(0)
   body_stream.open(flight)
   flights.begin(flight)
+  -- Requests for other queries may wait for it, and a purge of one of these URLs concerns all.
+  flight.subject.no_vary_search = flight.request.no_vary_search
   -- ngx.timer.at raises an error when no connection is left for its own first timer.
   local called, started = pcall(ngx.timer.at, 0, run, flight)
   flight.dropped = not (called and started)

@@ -1,4 +1,5 @@
 -- Asks the origin on behalf of a request, and answers the request with the result.
+local cache_statuses = require("cache_status")
 local fetches = require("fetch")
 local body_stream = require("body_stream")
 local flights = require("flight")
@@ -35,15 +36,17 @@ end
 local function answer_from(flight, entry, request)
   wait_head(flight)
   if flight.failure then
-    if not reply.stale_if_error(entry, request) then reply.fail(flight.failure, request) end
+    if not reply.stale_if_error(entry, request, flight) then reply.fail(flight.failure, request) end
     return
   end
   if flight.result then
+    cache_statuses.note_validation(request, flight)
     if reply.entry(flight.result, "REVALIDATED", request, ngx.now()) then return end
     -- Its body was evicted during the revalidation.
     local again = _M.start(request, flight.key, { method = flight.method, collapsing = flight.collapsing })
     return answer_from(again, nil, request)
   end
+  if flight.bypass then cache_statuses.note_forbidden(request) end
   return reply.relay(flight, cache_status_of(flight, entry), request)
 end
 
@@ -58,6 +61,7 @@ local function fetch_whole(request, key, entry, options)
   body_stream.leave(flight)
   if shared and flights.wait_end(flight) == "stored" then
     local stored = store.find(request.base, request)
+    cache_statuses.note_stored(request, flight)
     if stored and reply.entry(stored, cache_status_of(flight, entry), request, ngx.now()) then return end
   end
   -- Not storable: the origin evaluates the client's own condition or range.
@@ -67,6 +71,7 @@ end
 
 --- Carries out the actions of decide.lua that ask the origin; `entry`: the stale stored response, or nil.
 function _M.answer(action, request, key, entry)
+  cache_statuses.fetch(request)
   if action.kind == "fetch_whole" then return fetch_whole(request, key, entry, action.fetch) end
   return answer_from(_M.start(request, key, action.fetch), entry, request)
 end

@@ -1,4 +1,5 @@
--- RFC 9111 §4.4: purges the URLs that an unsafe method may have changed. Cloudflare does not document this.
+-- RFC 9111 §4.4 and RFC 9875 §3: purges what an unsafe method may have changed. Cloudflare does not document this.
+local cache_groups = require("cache_groups")
 local settings = require("settings")
 local store = require("store")
 
@@ -23,6 +24,7 @@ end
 function _M.invalidate(request, answer)
   if settings.profile == "cloudflare" or answer.status >= 400 or SAFE[request.method] then return end
   store.purge_url(request.address)
+  cache_groups.invalidate(request, answer)
   for _, name in ipairs({ "location", "content-location" }) do
     local target = answer.fields[name] and answer.fields[name][1]
     local address = target and address_of(target, request)

@@ -1,5 +1,6 @@
 -- Answers a range, or another condition, from a response whose body is still arriving: RFC 9110 §14, RFC 9111 §4.
 local body_stream = require("body_stream")
+local cache_statuses = require("cache_status")
 local conditional = require("conditional")
 local flights = require("flight")
 local reply = require("reply")
@@ -34,6 +35,7 @@ end
 
 local function head(flight, request, cache_status, status, range, length)
   reply.head(flight.answer, request)
+  cache_statuses.add_of_origin(request, flight.answer.status, flight.outcome ~= "superseded" and flight.ttl_s or nil)
   ngx.status = status
   ngx.header["CF-Cache-Status"], ngx.var.cache_status = cache_status, cache_status
   ngx.header["Content-Range"], ngx.header["Content-Length"] = "bytes " .. range, length
@@ -96,15 +98,15 @@ end
 -- Returns false, before anything is sent, when it cannot.
 function _M.follow(flight, request)
   local growing = flight.growing
-  if not request.special then return reply.growing(flight) end
+  if not request.special then return reply.growing(flight, request) end
   local first, last = conditional.range(growing.entry, request.fields, growing.length, ngx.now())
-  if first == "all" then return reply.growing(flight) end
+  if first == "all" then return reply.growing(flight, request) end
   if first == "none" then return false end
   while growing.bytes <= first do
     if growing.ended or flight.closed then return false end
     if not flights.wait_change(flight, flights.PATIENCE_S) then return false end
   end
-  return reply.growing(flight, first, last)
+  return reply.growing(flight, request, first, last)
 end
 
 return _M

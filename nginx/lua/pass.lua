@@ -1,4 +1,5 @@
 -- Sends a request to the origin as it is and relays the response uncached.
+local cache_statuses = require("cache_status")
 local http1 = require("http1")
 local invalidation = require("invalidation")
 local origin = require("origin")
@@ -23,6 +24,7 @@ local function relay(answer, request, cache_status)
   reply.head(answer, request)
   local header = ngx.header
   header["CF-Cache-Status"] = cache_status
+  cache_statuses.add_of_origin(request, answer.status)
   local length = answer.length
   if answer.framing == "none" and request.method == "HEAD" then
     length = answer.fields["content-length"] and answer.fields["content-length"][1]

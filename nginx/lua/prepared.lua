@@ -1,4 +1,6 @@
 -- The headers of an entry, grouped by name as nginx takes them: a name with several lines has a list of values.
+local cache_statuses = require("cache_status")
+
 local lower = string.lower
 
 --- Sets `names` and `values` of an entry, which are the same for every response from it.
@@ -18,4 +20,5 @@ return function(entry)
     end
   end
   entry.names, entry.values = names, values
+  entry.hit_prefix = cache_statuses.hit_prefix(values[positions["cache-status"]])
 end

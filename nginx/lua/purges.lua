@@ -2,6 +2,7 @@
 -- is void when anything that it belongs to (everything, its host, a prefix of its address, one of its tags) was purged
 -- later. So a purge costs the same for any size of the cache, and also covers responses that are in flight.
 local journal = require("journal")
+local no_vary_search = require("no_vary_search")
 local dict = ngx.shared.purges
 
 local _M = {}
@@ -96,7 +97,36 @@ end
 function _M.everything(soft) mark(soft, nil, "floor") end
 function _M.host(host, soft) mark(soft, "h:" .. string.lower(host)) end
 function _M.tag(tag, soft) mark(soft, "t:" .. string.lower(tag), "tags") end
-function _M.url(key, soft) mark(soft, url_mark(key)) end
+
+-- Which query a purged URL had does not matter for responses to several queries.
+local function path_mark(address)
+  return "n:" .. ngx.crc32_short(no_vary_search.path_of(address)) % URL_MARKS
+end
+
+function _M.url(key, soft)
+  mark(soft, url_mark(key))
+  if dict:get("paths") then mark(soft, path_mark(key)) end
+end
+
+--- From the first call on, the purge of an address reaches the responses to other queries of its path.
+-- Returns whether that was so when the entry was requested.
+function _M.marks_paths_since(entry)
+  if not dict:get("paths") then
+    local clock = dict:get("clock")
+    journal.add("p", "paths", clock)
+    dict:safe_add("paths", clock)
+  end
+  return entry.clock >= (dict:get("paths") or math.huge)
+end
+
+-- A host has no NUL.
+local function group_mark(host, group)
+  return "g:" .. host .. "\0" .. group
+end
+
+--- Records that a group of a host (RFC 9875) is invalid. "tags" moves, too: it stands for all that a response which is
+-- not there yet may belong to.
+function _M.group(host, group) mark(false, group_mark(host, group), "tags") end
 
 -- The lengths of purged prefixes, in ascending order.
 local function prefix_lengths()
@@ -151,11 +181,12 @@ end
 --- Returns when the address of a response that is to be stored was purged, if that was after its request. A purge of an
 -- address removes the entry stored under the address alone; a response in flight is not there to be removed.
 function _M.address_purged_s(entry, soft)
-  return marked_s(entry.clock, soft, { url_mark(entry.host .. entry.uri) })
+  local address = entry.host .. entry.uri
+  return marked_s(entry.clock, soft, { url_mark(address), entry.no_vary_search and path_mark(address) })
 end
 
---- entry: clock (of its request), host, host_name, uri, tags, any_tag (it may have others, too),
--- shares_address (its key is more than the address)
+--- entry: clock (of its request), host, host_name, uri, tags, groups (or nil), any_tag (it may have others, too),
+-- shares_address (its key is not just the address), no_vary_search (or nil)
 -- Returns whether it is void, and since when it is marked stale (nil: it is not).
 function _M.judge(entry)
   local now = _M.clock()
@@ -163,8 +194,11 @@ function _M.judge(entry)
   local names = { "floor", "h:" .. entry.host_name }
   if entry.host ~= entry.host_name then names[3] = "h:" .. entry.host end
   if entry.shares_address then names[#names + 1] = url_mark(entry.host .. entry.uri) end
+  if entry.no_vary_search then names[#names + 1] = path_mark(entry.host .. entry.uri) end
   if entry.any_tag then names[#names + 1] = "tags" end
   for index = 1, #entry.tags do names[#names + 1] = "t:" .. entry.tags[index] end
+  local groups = entry.groups
+  for index = 1, groups and #groups or 0 do names[#names + 1] = group_mark(entry.host, groups[index]) end
   add_prefixes(names, entry.host .. entry.uri)
   if entry.host ~= entry.host_name then add_prefixes(names, entry.host_name .. entry.uri) end
   entry.judged_at = now
@@ -178,7 +212,7 @@ local function apply(_, name, value, time_s)
   if name == "lengths" then
     dict:set(name, value)
   elseif name ~= "clock" then
-    if FLOORS[name] then dict:set(name, clock, 0, time_s) else remember(name, clock, time_s) end
+    if FLOORS[name] or name == "paths" then dict:set(name, clock, 0, time_s) else remember(name, clock, time_s) end
   end
   if name ~= "lengths" and clock > dict:get("clock") then dict:set("clock", clock) end
 end

@@ -1,5 +1,6 @@
 -- Sends responses to the client: a cache entry, the response of a fetch as it arrives, or a message of the edge itself.
 local answers = require("answer")
+local cache_statuses = require("cache_status")
 local conditional = require("conditional")
 local body_stream = require("body_stream")
 local freshness = require("freshness")
@@ -98,6 +99,7 @@ function _M.entry(entry, cache_status, request, now_s)
     ngx.status = 304
     send_headers(entry.headers, NOT_IN_304)
     header["CF-Cache-Status"], header["Age"] = cache_status, age
+    cache_statuses.add_of_entry(entry, request, now_s)
     ngx.send_headers()
     return true
   end
@@ -105,6 +107,7 @@ function _M.entry(entry, cache_status, request, now_s)
   local names, values = entry.names, entry.values
   for index = 1, #names do header[names[index]] = values[index] end
   header["CF-Cache-Status"], header["Age"] = cache_status, age
+  cache_statuses.add_of_entry(entry, request, now_s)
   if fields and not only_head then
     first, last = conditional.range(entry, fields, size, now_s)
     if first == "none" then
@@ -133,9 +136,12 @@ function _M.entry(entry, cache_status, request, now_s)
   return true
 end
 
---- Answers from a stale entry, or nil, instead of an error, where that is allowed. Returns whether it has.
-function _M.stale_if_error(entry, request)
-  return stale_if_error.allows(entry) and _M.entry(entry, "STALE", request, ngx.now())
+--- Answers from a stale entry, or nil, instead of an error of the flight, where that is allowed.
+-- Returns whether it has.
+function _M.stale_if_error(entry, request, flight)
+  if not stale_if_error.allows(entry) then return false end
+  cache_statuses.note_failure(request, flight)
+  return _M.entry(entry, "STALE", request, ngx.now())
 end
 
 --- Sends the pieces that `next` returns. `dry`: whether the next piece has yet to arrive; `close`: called at the end.
@@ -182,6 +188,7 @@ function _M.relay(flight, cache_status, request)
   local length = answer.length
   _M.head(answer, request)
   ngx.header["CF-Cache-Status"] = cache_status
+  cache_statuses.add_of_origin(request, answer.status, flight.outcome ~= "superseded" and flight.ttl_s or nil)
   ngx.var.cache_status = cache_status
   if request.method == "HEAD" or answer.framing == "none" then
     local says = answer.fields["content-length"]
@@ -219,7 +226,7 @@ end
 
 --- Answers from a large body while it is still arriving. first, last: only these bytes, of a 206.
 -- Returns false, before anything is sent, when it cannot.
-function _M.growing(flight, first, last)
+function _M.growing(flight, request, first, last)
   local growing, var, header = flight.growing, ngx.var, ngx.header
   local entry = growing.entry
   local file = segments.open(growing.segment)
@@ -233,6 +240,7 @@ function _M.growing(flight, first, last)
   if first then
     ngx.status, header["Content-Range"] = 206, "bytes " .. first .. "-" .. last .. "/" .. growing.length
   end
+  cache_statuses.add_of_entry(entry, request, ngx.now())
   _M.pieces(function()
     local data = offset < after and body_stream.read_growing(flight, file, offset, after - offset)
     offset = offset + (data and #data or 0)

@@ -1,5 +1,6 @@
 -- A client's request as the cache sees it: its key, and what is forwarded to the origin.
 local encodings = require("encodings")
+local no_vary_search = require("no_vary_search")
 local rays = require("ray")
 local settings = require("settings")
 local via = require("via")
@@ -112,10 +113,16 @@ local function key_of(address, all, keyed)
   return table.concat(parts)
 end
 
+--- Returns the key of a request, before Vary, under a No-Vary-Search (nil: none).
+function _M.base(request, header)
+  local keyed, address = settings.keyed_headers, request.host .. no_vary_search.canonical(request.uri, header)
+  return names_any(request.fields, keyed) and key_of(address, request.fields, keyed) or address
+end
+
 --- Returns the canonical request: method, host (as in the key), host_name (without a port), uri, and
 -- fields: see `canonical`
 -- address: the key without the keyed headers; purges name it
--- base: the key, before Vary
+-- base: the key, before Vary, under no_vary_search: the header that the path is known for, or nil
 -- special: it has conditions, a range or directives; with_body
 -- looped: this edge has forwarded the request before
 -- conditions_said: nginx has read conditions in the request, whether or not the canonical request has them
@@ -139,12 +146,14 @@ function _M.read()
   local keyed = settings.keyed_headers
   local fields = canonical(said, var, keyed)
   local address = host .. uri
-  return {
+  local request = {
     method = var.request_method, host = host, host_name = host_name, uri = uri, fields = fields,
-    address = address, base = names_any(fields, keyed) and key_of(address, fields, keyed) or address,
+    address = address, no_vary_search = no_vary_search.known(address),
     special = conditions_said and names_any(fields, settings.special_headers), conditions_said = conditions_said,
     with_body = with_body, looped = looped,
   }
+  request.base = _M.base(request, request.no_vary_search)
+  return request
 end
 
 --- Returns the header lines for the origin, without Host. `conditions`: also the client's conditions and range.

@@ -8,6 +8,8 @@ function _M.set(values)
   -- A pattern: clients leave the default port of the scheme out of Host, RFC 9110 §7.2.
   _M.default_port = values.tls and ":443$" or ":80$"
   local cloudflare = values.profile == "cloudflare"
+  -- Cloudflare documents no Cache-Status.
+  _M.cache_status = not cloudflare
   _M.collapsing = { cloudflare = cloudflare, collapse = values.collapse }
   _M.alone = { cloudflare = cloudflare, collapse = false }
   _M.freshness = { cloudflare = cloudflare, default_ttls = values.default_ttls, heuristics = not cloudflare }

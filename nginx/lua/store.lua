@@ -1,6 +1,7 @@
 -- Stored responses: a shared index (key → place), the bytes in segments, and parsed entries in this worker's memory.
 local cjson = require("cjson.safe")
 local journal = require("journal")
+local no_vary_search = require("no_vary_search")
 local prepare = require("prepared")
 local purges = require("purges")
 local recent = require("recent")
@@ -85,20 +86,29 @@ local function get(key, place)
   return entry
 end
 
---- Returns the entry for a request (its key is `base`), and the key for its response, as far as known.
-function _M.find(base, request)
+local function find(base, request)
   local value = index:get(base)
-  if not value then return nil, base end
-  if string.byte(value) == 61 then return get(base, value), base end
-  local first
+  if not value then return nil, base, "uri-miss" end
+  if string.byte(value) == 61 then return get(base, value), base, "uri-miss" end
+  local first, missed = nil, "vary-miss"
   for selection in string.gmatch(value, "[^|]+") do
     local key = vary.key(base, selection, request)
     first = first or key
     local place = index:get(key)
     local entry = place and get(key, place)
     if entry then return entry, key end
+    -- This variant was stored, and is purged or evicted; whether others are left is not known.
+    if place then missed = "miss" end
   end
-  return nil, first or base
+  return nil, first or base, missed
+end
+
+--- Returns the entry for a request (its key is `base`), the key for its response, as far as known, and without an
+-- entry which miss of RFC 9211 §2.2 it is.
+function _M.find(base, request)
+  local entry, key, missed = find(base, request)
+  if entry and not no_vary_search.serves(entry, request) then return nil, key, "miss" end
+  return entry, key, missed
 end
 
 --- Returns the entry of an address with one response for all requests, if it is parsed already.
@@ -128,9 +138,10 @@ local function remember_selection(base, selection)
 end
 
 local HEAD_FIELDS = {
-  "status", "headers", "requested_s", "received_s", "lifetime_s", "initial_age_s", "always_validate", "stale_forbidden",
-  "stale_while_revalidate_s", "stale_if_error_s", "clock", "base", "host", "host_name", "uri", "tags", "any_tag",
-  "shares_address", "etag", "last_modified", "date", "revision", "targeted",
+  "status", "headers", "requested_s", "received_s", "lifetime_s", "initial_age_s", "always_validate",
+  "stale_forbidden", "stale_while_revalidate_s", "stale_if_error_s", "clock", "base", "host", "host_name", "uri",
+  "tags", "groups", "any_tag", "shares_address", "etag", "last_modified", "date", "revision", "targeted",
+  "no_vary_search",
 }
 
 local function encode(entry)
@@ -141,6 +152,8 @@ end
 
 local function commit(entry, request, place)
   if purges.address_purged_s(entry) or purges.judge(entry) then return nil, "purged meanwhile" end
+  if entry.no_vary_search and not purges.marks_paths_since(entry) then return nil, "purged meanwhile" end
+  no_vary_search.remember(entry)
   local selection = entry.selection
   local key = selection and vary.key(entry.base, selection, request) or entry.base
   local before = index:get(key)
@@ -167,7 +180,7 @@ end
 -- Returns the entry, or nil and a reason.
 function _M.put(entry, request, body)
   -- With a key of more than the address, a purge of the address reaches it only by the marks of purges.lua.
-  entry.shares_address = entry.selection ~= nil or request.base ~= request.address
+  entry.shares_address = entry.selection ~= nil or entry.base ~= request.address or entry.no_vary_search ~= nil
   local head = encode(entry)
   if type(body) == "string" then
     local segment, offset = segments.append(head .. body)
@@ -183,6 +196,11 @@ end
 
 --- Stores a new head for the same body, after a 304.
 function _M.put_head(entry, old)
+  -- Its place depends on the header.
+  if entry.no_vary_search ~= old.no_vary_search then
+    _M.forget(old)
+    return nil, "replaced meanwhile"
+  end
   entry.base, entry.shares_address = old.base, old.shares_address
   local head = encode(entry)
   local segment, offset = segments.append(head)
@@ -190,7 +208,8 @@ function _M.put_head(entry, old)
   -- The body is that of the old entry, which may have had other tags.
   local void, stale_since_s = purges.judge({
     clock = entry.clock, host = old.host, host_name = old.host_name, uri = old.uri,
-    tags = old.tags, any_tag = old.any_tag, shares_address = old.shares_address,
+    tags = old.tags, groups = old.groups, any_tag = old.any_tag,
+    shares_address = old.shares_address, no_vary_search = old.no_vary_search,
   })
   if void and index:get(old.key) == old.place then remove(old.key) end
   if void or stale_since_s or purges.judge(entry) then return nil, "purged meanwhile" end

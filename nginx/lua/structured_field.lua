@@ -79,8 +79,12 @@ local function skip_inner_list(text, at)
   end
 end
 
+--- For fields of other types than a dictionary.
+_M.read_bare_item, _M.skip_parameters = read_bare_item, skip_parameters
+
 --- Returns key → a string of digits, true, or false for a value that no cache directive has; nil when void or empty.
-function _M.dictionary(text)
+-- with_lists: an inner list is its text instead of false
+function _M.dictionary(text, with_lists)
   text = match(text, "^[ ]*(.-)[ ]*$")
   if text == "" then return nil end
   local members, at = {}, 1
@@ -92,7 +96,8 @@ function _M.dictionary(text)
     if byte(text, at) == 61 then
       local stop
       if byte(text, at + 1) == 40 then
-        value, stop = false, skip_inner_list(text, at + 1)
+        stop = skip_inner_list(text, at + 1)
+        value = with_lists and stop and sub(text, at + 1, stop) or false
       else
         value, stop = read_bare_item(text, at + 1)
       end

@@ -9,6 +9,7 @@ import { Eta } from 'eta'
 import { openCache, refuseForeign, refuseInUse } from './folder.js'
 import { keyedHeaders, SPECIAL, unusualVariable } from './request-headers.js'
 import { storeIdentity } from './store-identity.js'
+import { structuredName } from './structured-name.js'
 import { areChecked, wikisView } from './wikis.js'
 
 export { findNginx } from './folder.js'
@@ -84,6 +85,9 @@ const NO_FILES = Object.freeze({ certificate: 'certificate.pem', key: 'key.pem' 
  * @property {boolean} [collapse]  simultaneous misses of one address make one fetch; default true
  * @property {'free'} [plan]
  * @property {string} [place]  three capital letters, which end its CF-Ray; default LJU
+ * @property {string} [cacheName]  its name in Cache-Status, printable ASCII; default stevec-edge
+ * @property {string} [assumedNoVarySearch]  the No-Vary-Search of responses without one, in both profiles, such as
+ *   'key-order, params=("utm_source")'; default: none
  * @property {string} [cacheDirectory]
  * @property {number} [maxSizeBytes]
  * @property {boolean} [warm]  a restart has what was stored before; default false
@@ -236,16 +240,28 @@ function edgeView (role, directory) {
     keyedHeaders: keyedHeaders(profile),
     specialHeaders: SPECIAL,
     unusual: unusualVariable(profile),
+    assumedNoVarySearch: assumedHeader(role.assumedNoVarySearch),
     defaultTtls: role.defaultTtls ?? (lone && profile !== 'rfc9111'),
     collapse: role.collapse ?? true,
     plan: role.plan ?? '',
     place: role.place ?? 'LJU',
     warm: role.warm ?? false,
+    cacheName: JSON.stringify(structuredName(role.cacheName ?? 'stevec-edge')),
     // Cloudflare's limit. The wiki itself refuses what is too long, with a reason.
     bodyMax: '100m',
     cacheDirectory: cacheDirectoryOf(role, directory),
     maxSizeBytes: role.maxSizeBytes ?? MAX_SIZE_DEFAULT_BYTES
   }
+}
+
+/**
+ * @param {string} [header]
+ * @returns {string} a value of Lua
+ */
+function assumedHeader (header) {
+  if (header === undefined) return 'nil'
+  if (!/^[ -~]+$/.test(header)) throw new Error('No-Vary-Search has printable ASCII characters only')
+  return JSON.stringify(header)
 }
 
 /**
@@ -256,7 +272,7 @@ function edgeView (role, directory) {
 function hashOf (role, modulesDirectory) {
   const neutral = Object.fromEntries(Object.entries(role).map(([key, value]) => {
     if (/Port$|^port$/.test(key)) return [key, 0]
-    if (/^(controlToken|place)$/.test(key)) return [key, '']
+    if (/^(controlToken|place|cacheName)$/.test(key)) return [key, '']
     if (key === 'pictureFolder') return [key, value === undefined ? value : '/pictures']
     return [key, key === 'tls' && value ? { ...value, ...NO_FILES } : value]
   }))

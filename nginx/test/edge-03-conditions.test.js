@@ -131,8 +131,8 @@ test('a condition is ignored on a stored response that is no 200', async (t) => 
     response.writeHead(404, { 'cache-control': 'max-age=60', etag: '"one"', 'last-modified': MODIFIED }).end('none')
   })
   await edge.get('/')
-  for (const headers of [{ 'if-none-match': '"one"' }, { 'if-modified-since': MODIFIED }]) {
-    const answer = await edge.get('/', headers)
+  for (const [name, value] of [['if-none-match', '"one"'], ['if-modified-since', MODIFIED]]) {
+    const answer = await edge.get('/', { [name]: value })
     assert.deepEqual([answer.status, answer.cache, answer.body], [404, 'HIT', 'none'])
   }
 })

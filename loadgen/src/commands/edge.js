@@ -37,6 +37,10 @@ follows the HTTP caching standard. Runs until Ctrl-C.
   --tls-key FILE       its private key (PEM)
   --no-http2           HTTP/1.1 only
   --profile NAME       cloudflare (default) or rfc9111
+  --cache-name NAME    its name in Cache-Status (RFC 9211), which rfc9111 sends; default stevec-edge
+  --assume-no-vary-search TEXT
+                       of responses without No-Vary-Search: key-order ignores the order of query
+                       parameters, params=("utm_source" "gclid") these parameters
   --cache DIR          folder of one running edge, with stored responses (answers/), logs and
                        control.json; default .stevec/edge-PORT
   --cold               begins with an empty cache; by default a start finds what was stored before,
@@ -71,6 +75,8 @@ Examples:
     'origin-ca': { type: 'string' },
     listen: { type: 'string' },
     profile: { type: 'string' },
+    'cache-name': { type: 'string' },
+    'assume-no-vary-search': { type: 'string' },
     cache: { type: 'string' },
     cold: { type: 'boolean' },
     'max-size': { type: 'string' },
@@ -103,7 +109,18 @@ Examples:
 
     const directory = path.resolve(values.cache ?? path.join(readConfig().stateDirectory, `edge-${port}`))
     const warm = !values.cold
-    const options = { port, listenAddress: host, origin, profile, plan: values.plan, maxSizeBytes, tls, warm }
+    const options = {
+      port,
+      listenAddress: host,
+      origin,
+      profile,
+      plan: values.plan,
+      cacheName: values['cache-name'],
+      assumedNoVarySearch: values['assume-no-vary-search'],
+      maxSizeBytes,
+      tls,
+      warm
+    }
     const release = await takeFolder(directory, signal)
     try {
       const controlPort = requestedControlPort ?? (await freePorts(1, [port]))[0]
