@@ -95,8 +95,11 @@ bench-pictures: setup ## what a view of a picture costs in the database, on disk
 	@./stevec setup --with s3
 	@node wiki-app/bench/pictures.js
 
-bench-edge: setup ## the emulated edge beside nginx's own cache, as ratios
+bench-edge: setup ## the emulated edge beside nginx's own cache, as ratios; its start after a kill
+	@./stevec setup --with wrk
 	@node nginx/bench/edge.js
+	@node nginx/bench/keys.js
+	@node nginx/bench/restart.js
 
 fuzz-edge: setup ## 100 000 pairs of requests through the edge: do two that differ share an answer?
 	@node nginx/fuzz/main.js $(if $(CASES),--cases $(CASES))

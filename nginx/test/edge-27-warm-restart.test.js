@@ -64,7 +64,8 @@ for (const [how, again] of /** @type {[string, (edge: Edge) => Promise<void>][]}
       }
       assert.equal((await edge.get('/a', { 'If-None-Match': '"1"' })).status, 304)
     }
-    assert.equal((await edge.get('/vary', { 'Accept-Language': 'fr' })).cache, 'MISS', 'what was not there is not there')
+    const french = await edge.get('/vary', { 'Accept-Language': 'fr' })
+    assert.equal(french.cache, 'MISS', 'what was not there is not there')
     assert.doesNotMatch(edge.errors(), /\[(error|alert|crit|emerg)\]/)
   })
 
@@ -105,6 +106,28 @@ test('a stored response that the origin has withdrawn does not come back with a 
   await edge.get('/posted', {}, 'POST', 'x')
   await edge.crash()
   assert.deepEqual(await statusesOf(edge, ['/gone?age=600', '/posted']), ['BYPASS', 'MISS'])
+})
+
+test('invalidated groups, and purges of responses to several queries, survive a restart', async (t) => {
+  const edge = await startEdge(t, (request, response, count) => {
+    response.setHeader('Cache-Control', 'max-age=600').setHeader('No-Vary-Search', 'params=("from")')
+    if (request.method === 'POST') response.setHeader('Cache-Group-Invalidation', '"gone"')
+    else response.setHeader('Cache-Groups', request.url === '/grouped' ? '"gone"' : '"kept"')
+    response.end(`${request.url} ${count}`)
+  }, STANDARD)
+  await untilNamed(edge)
+  await statusesOf(edge, ['/grouped', '/other', '/query?from=a', '/purged?from=a'])
+  assert.equal((await edge.get('/anything', {}, 'POST', 'x')).status, 200)
+  await edge.crash()
+  assert.deepEqual(await statusesOf(edge, ['/grouped', '/other']), ['MISS', 'HIT'])
+  // Which queries are equal is learned again from the first response of a path.
+  for (const url of ['/query?from=a', '/purged?from=a']) {
+    await edge.get(url)
+    assert.equal((await edge.get(url.replace('=a', '=b'))).cache, 'HIT', url)
+  }
+  await edge.purge({ files: [`http://${edge.host}/purged?from=c`] })
+  await edge.crash()
+  assert.equal((await edge.get('/purged?from=a')).cache, 'MISS')
 })
 
 test('what is stored is not used by other rules, for another origin, or without the option', async (t) => {

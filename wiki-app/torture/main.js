@@ -8,7 +8,8 @@ import { torture } from './torture.js'
 const HELP = `Usage: node wiki-app/torture/main.js [options]
 
 Kills the wiki, mongod, or both with SIGKILL at random moments while 16 editors and 4 readers are at work, starts them again, and compares
-what was acknowledged with what is stored, and what search finds with that. Everything is on free ports and in a temporary folder. Ends with 0 when every promise held.
+what was acknowledged with what is stored, and what search finds with that. Everything is on free ports and in a
+temporary folder. Ends with 0 when every promise held.
 
   --trials N   kills, in turn of the wiki, mongod and both (default 21)
   --edits N    acknowledged edits in all, at least (default 10500)
