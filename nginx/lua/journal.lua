@@ -144,7 +144,8 @@ local function begin(number)
   if not handle then return give_up(message) end
   handle:close()
   dict:set("bytes", 0)
-  dict:set("limit", math.huge)
+  -- The limit of the one before: if this worker dies before the state is complete, the journal still ends.
+  dict:safe_add("limit", BYTES_MIN)
   dict:set("number", number)
   return true
 end
