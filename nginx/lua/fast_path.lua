@@ -26,6 +26,7 @@ function _M.answer(var)
   if not host then return false end
   local entry = store.find_plain(host .. var.request_uri)
   if not entry or entry.stale_since_s or entry.always_validate then return false end
+  if entry.no_vary_search and entry.uri ~= var.request_uri then return false end
   if not entry.names or #entry.names > UNROLLED_MAX or not entry.body or entry.status == 204 then return false end
   local age_s = freshness.age_s(entry, ngx.now())
   if age_s >= entry.lifetime_s then return false end

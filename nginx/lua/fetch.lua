@@ -65,7 +65,9 @@ local function receive_answer(flight, answer)
     if flight.collapsing and not (new and in_time) then flights.note_shareable(flight, false) end
     flights.finish(flight, "unshared")
     -- The stored entry is outdated, but this response may not replace it.
-    if not new and entry and answer.status < 500 and not SAYS_NOTHING_OF_IT[answer.status] then store.forget(entry) end
+    if not new and answer.status < 500 and not SAYS_NOTHING_OF_IT[answer.status] then
+      if entry then store.forget(entry) else store.withdraw(flight.key) end
+    end
   end
   show_head(flight)
   receive.body(flight, new, reusable)

@@ -61,12 +61,27 @@ local function open()
   return file
 end
 
+-- nginx raises an error when no connection is left for a worker's first timer.
+local function later(delay_s)
+  local called, started = pcall(ngx.timer.at, delay_s, _M.rotate)
+  return called and started
+end
+
 -- A purge that is not in the journal would be undone by the next start: that one has to begin with nothing.
 local function give_up(message)
   os.remove(path_of("current"))
   if not dict:add("broken", true) then return end
   ngx.log(ngx.WARN, "a start would begin with an empty cache now: ", message)
-  ngx.timer.at(RETRY_S, _M.rotate)
+  later(RETRY_S)
+end
+
+--- Notes that memory no longer has something that the journal has.
+function _M.note_forgotten()
+  if settings.warm then dict:set("forgotten", true) end
+end
+
+function _M.has_forgotten()
+  return dict:get("forgotten") == true
 end
 
 --- Adds a change before it is made. kind: a letter; key, value: bytes; number: 0 or more
@@ -77,7 +92,7 @@ function _M.add(kind, key, value, number)
   local done, message
   if handle then done, message = handle:write(text) end
   if not done then return give_up(message or "its journal cannot be opened") end
-  if dict:incr("bytes", #text) > dict:get("limit") and not is_due then is_due = ngx.timer.at(0, _M.rotate) end
+  if dict:incr("bytes", #text) > dict:get("limit") and not is_due then is_due = later(0) end
 end
 
 --- Takes part in the journal. kinds: of changes, letters; part: apply(kind, key, value, number) makes a change,
@@ -155,7 +170,10 @@ local function complete()
   local number = dict:get("number")
   local bytes, message = write_state(number)
   if not bytes then return give_up(message) end
+  -- A change that could not be written meanwhile may be missing in both.
+  if dict:get("broken") then return end
   if not write_current(number) then return give_up("its state cannot be named") end
+  if dict:get("broken") then return os.remove(path_of("current")) end
   dict:set("limit", math.max(BYTES_MIN, 2 * bytes))
   for old = dict:get("first"), number - 1 do
     os.remove(path_of("state", old))
@@ -167,10 +185,24 @@ end
 --- Begins a journal with the present state, in a timer.
 function _M.rotate(premature)
   is_due = false
-  if premature or not dict:add("rotating", true, ROTATION_MAX_S) then return end
+  if premature then return end
+  if not dict:add("rotating", true, ROTATION_MAX_S) then
+    if dict:get("broken") then later(RETRY_S) end
+    return
+  end
   dict:delete("broken")
   if begin(dict:get("number") + 1) then complete() end
   dict:delete("rotating")
+  -- It may have found this rotation under way.
+  if dict:get("broken") then later(RETRY_S) end
+end
+
+-- Removes what a process left that was killed while it removed it, or whose journal was damaged.
+local function remove_from(number, step)
+  while os.remove(path_of("state", number)) or os.remove(path_of("journal", number)) do
+    os.remove(path_of("journal", number))
+    number = number + step
+  end
 end
 
 local function read_current()
@@ -193,16 +225,24 @@ end
 
 --- Replays what an earlier process has left, and begins a journal; once, before any request.
 function _M.open()
-  if not settings.warm or not dict:safe_add("opened", true) then return end
+  if not settings.warm then return end
+  if not dict:safe_add("opened", true) then
+    -- The worker before may have died in the middle of a record, or of a rotation.
+    begin(dict:get("number") + 1)
+    later(0)
+    return
+  end
   local first = read_current()
   local whole, last = true, 0
   if first then whole, last = replay_all(first) end
   if not whole then ngx.log(ngx.WARN, "begins with an empty cache: its journal is damaged") end
+  if first then remove_from(first - 1, -1) end
+  remove_from(last + 1, 1)
   dict:set("first", first or last + 1)
   dict:set("number", last)
   begin(last + 1)
   for _, part in ipairs(parts) do part.done(whole) end
-  ngx.timer.at(0, _M.rotate)
+  later(0)
 end
 
 return _M

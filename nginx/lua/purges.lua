@@ -212,7 +212,12 @@ local function apply(_, name, value, time_s)
   if name == "lengths" then
     dict:set(name, value)
   elseif name ~= "clock" then
-    if FLOORS[name] or name == "paths" then dict:set(name, clock, 0, time_s) else remember(name, clock, time_s) end
+    -- Marks that were dropped for room during the replay may have raised it further.
+    if FLOORS[name] or name == "paths" then
+      dict:set(name, math.max(clock, dict:get(name) or 0), 0, time_s)
+    else
+      remember(name, clock, time_s)
+    end
   end
   if name ~= "lengths" and clock > dict:get("clock") then dict:set("clock", clock) end
 end

@@ -3,8 +3,9 @@
 local _M = {}
 _M.__index = _M
 
--- What the tables of an entry take beside its body, about.
+-- What the tables of an entry take beside its body, about; a long head takes several times its length.
 local ENTRY_BYTES = 4096
+local HEAD_FACTOR = 4
 
 --- bytes_max: of all bodies and tables, about
 function _M.new(bytes_max)
@@ -14,7 +15,7 @@ end
 --- Keeps an entry under a key; `body`: a string or nil.
 function _M:set(key, entry)
   self.young[key] = entry
-  self.bytes = self.bytes + ENTRY_BYTES + #(entry.body or "")
+  self.bytes = self.bytes + ENTRY_BYTES + HEAD_FACTOR * (entry.head_bytes or 0) + #(entry.body or "")
   if self.bytes > self.half then self.young, self.old, self.bytes = {}, self.young, 0 end
 end
 

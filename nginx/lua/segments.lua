@@ -36,8 +36,8 @@ local function remove(id)
   if not bytes then return 0 end
   dict:delete("s" .. id)
   dict:incr("bytes", -bytes)
-  journal.add("r", id)
   os.remove(path_of(id))
+  journal.add("r", id)
   return bytes
 end
 
@@ -88,8 +88,8 @@ local function create()
   file:setvbuf("no")
   if not register(id) then
     file:close()
-    journal.add("r", id)
     os.remove(path_of(id))
+    journal.add("r", id)
     return nil, "too many files"
   end
   dict:incr("bytes", 0, 0)

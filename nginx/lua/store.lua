@@ -25,9 +25,11 @@ local parsed = recent.new(PARSED_BYTES_MAX)
 -- A place: "=head segment:offset:length:body segment:offset:length:when it was marked stale, or 0".
 local PLACE = "^=(%d+):(%d+):(%d+):(%d+):(%d+):(%d+):(%d+)$"
 
+-- A full index forgets what was not used for longest. The journal still has it.
 local function set(key, value)
   journal.add("i", key, value)
-  index:set(key, value)
+  local _, _, forcible = index:set(key, value)
+  if forcible then journal.note_forgotten() end
 end
 
 local function remove(key)
@@ -62,6 +64,7 @@ local function load(key, place)
   if not entry or string.sub(key, 1, #entry.base) ~= entry.base then return nil end
   entry.key, entry.place, entry.body = key, place, body or nil
   entry.body_segment, entry.body_offset, entry.body_bytes = body_segment, body_offset, body_bytes
+  entry.head_bytes = #head
   entry.url_marked_s = stale_s ~= "0" and tonumber(stale_s) or nil
   prepare(entry)
   return entry
@@ -72,14 +75,14 @@ local function get(key, place)
   if not entry or entry.place ~= place then
     entry = load(key, place)
     if not entry then
-      index:delete(key)
+      remove(key)
       return nil
     end
     parsed:set(key, entry)
   end
   local void, marked_s = purges.judge(entry)
   if void then
-    index:delete(key)
+    remove(key)
     return nil
   end
   entry.stale_since_s = marked_s or entry.url_marked_s
@@ -236,11 +239,17 @@ function _M.forget(entry)
   if index:get(entry.key) == entry.place then remove(entry.key) end
 end
 
+--- Notes that the response of a key was withdrawn, although nothing is stored under it: a replay might find it.
+function _M.withdraw(key)
+  if journal.has_forgotten() and not index:get(key) then remove(key) end
+end
+
 --- Purges one address; `address` is the key of host and path alone.
 function _M.purge_url(address, soft)
   purges.url(address, soft)
   local value = index:get(address)
-  if not value then return end
+  -- A replay might find what the index has forgotten.
+  if not value then return remove(address) end
   if not soft then
     remove(address)
   elseif string.byte(value) == 61 then
@@ -250,7 +259,9 @@ end
 
 journal.join("id", {
   apply = function(kind, key, value)
-    if kind == "i" then index:set(key, value) else index:delete(key) end
+    local _, forcible
+    if kind == "i" then _, _, forcible = index:set(key, value) else index:delete(key) end
+    if forcible then journal.note_forgotten() end
   end,
   each = function(write)
     for _, key in ipairs(index:get_keys(0)) do

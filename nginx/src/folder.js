@@ -72,7 +72,8 @@ export function openCache (cache, identity) {
 /** @param {string} cache @param {string} identity */
 function isOf (cache, identity) {
   const [file, journal] = [IDENTITY_FILE, JOURNAL_FILE].map((name) => path.join(cache, name))
-  return existsSync(journal) && existsSync(file) && readFileSync(file, 'utf8') === identity
+  return existsSync(journal) && /^\d+$/.test(readFileSync(journal, 'utf8')) &&
+    existsSync(file) && readFileSync(file, 'utf8') === identity
 }
 
 /**

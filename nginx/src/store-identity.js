@@ -15,10 +15,13 @@ const BOOT_ID_FILE = '/proc/sys/kernel/random/boot_id'
  * @param {string} lua  folder of the cache's code
  * @returns {string}
  */
-export function storeIdentity ({ profile, defaultTtls, keyedHeaders, assumedNoVarySearch, cachedHost, origin }, lua) {
+export function storeIdentity (view, lua) {
+  const { profile, defaultTtls, keyedHeaders, assumedNoVarySearch, cachedHost, origin } = view
   const { host, port, tls } = /** @type {import('./role.js').Origin} */ (origin)
   const hash = createHash('sha256')
-  hash.update(JSON.stringify([profile, defaultTtls, keyedHeaders, assumedNoVarySearch, cachedHost, host, port, tls]))
+  // The client's scheme is no part of a key, and an application may answer by it.
+  const rules = [profile, defaultTtls, keyedHeaders, assumedNoVarySearch, cachedHost, view.tls !== undefined]
+  hash.update(JSON.stringify([...rules, host, port, tls]))
   hash.update(existsSync(BOOT_ID_FILE) ? readFileSync(BOOT_ID_FILE) : '')
   for (const name of readdirSync(lua).sort()) hash.update(name).update(readFileSync(path.join(lua, name)))
   return hash.digest('hex')

@@ -23,7 +23,9 @@ export function createFollowPages ({ Pages }) {
    */
   async function byHistory (pages) {
     const keys = pages.flatMap(({ history }) => history === undefined ? [] : [history])
-    const [renamed, others] = await Promise.all([headsBy('history', keys), headsBy('_id', keys)])
+    // In this order: a page that is renamed in between is in both, and the later one counts.
+    const others = await headsBy('_id', keys)
+    const renamed = await headsBy('history', keys)
     const written = new Set(others.map(({ _id }) => _id))
     const names = new Map([...others, ...renamed].map((head) => [historyOf(head), head._id]))
     return pages.map(({ history, ...page }) => {
