@@ -2,6 +2,7 @@
 local cache_groups = require("cache_groups")
 local freshness = require("freshness")
 local no_vary_search = require("no_vary_search")
+local prepared = require("prepared")
 local requests = require("request")
 local settings = require("settings")
 local vary = require("vary")
@@ -104,7 +105,7 @@ function _M.updated(old, answer, clock, authorized)
     local name = lower(header[1])
     if not NOT_UPDATED[name] then replaced[name] = true end
   end
-  for _, header in ipairs(old.headers) do
+  for _, header in ipairs(prepared.lines(old)) do
     if not replaced[lower(header[1])] then headers[#headers + 1] = header end
   end
   for _, header in ipairs(kept) do

@@ -3,7 +3,7 @@
 -- known): a slow client continues from there, and so do other requests when the length is known (`growing`: the same).
 local semaphore = require("ngx.semaphore")
 local flights = require("flight")
-local segments = require("segments")
+local files = require("segment_files")
 
 local _M = {}
 
@@ -26,7 +26,7 @@ function _M.push(flight, chunk)
   if spool and not spool.ended then
     -- The client reads more slowly than the origin sends: it continues from the file, and the fetch does not wait.
     if not flight.file and flight.queued_bytes > QUEUE_BYTES_MAX then
-      flight.file, flight.file_from = segments.open(spool.segment), spool.bytes - #chunk
+      flight.file, flight.file_from = files.open(spool.segment), spool.bytes - #chunk
       flight.file_after = flight.last
     end
     if flight.file then return end

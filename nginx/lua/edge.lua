@@ -8,10 +8,12 @@ local forward = require("forward")
 local journal = require("journal")
 local no_vary_search = require("no_vary_search")
 local pass = require("pass").pass
+local popularity = require("popularity")
 local purges = require("purges")
 local rays = require("ray")
 local reply = require("reply")
 local requests = require("request")
+local rescue = require("rescue")
 local settings = require("settings")
 local store = require("store")
 local via = require("via")
@@ -66,7 +68,7 @@ end
 --- Handles a request, from the cache where possible.
 function _M.handle()
   local var = ngx.var
-  if fast_path.answer(var) or fast_path.answer_from_disk(var) then return end
+  if fast_path.answer(var) then return end
   local request = read_request()
   if not request then return end
   ngx.header["CF-Ray"] = rays.of(var)
@@ -101,11 +103,13 @@ function _M.init()
   )
   purges.init()
   no_vary_search.init()
+  rescue.init()
   via.init()
 end
 
 --- Before a worker's first request.
 function _M.init_worker()
+  popularity.open()
   journal.open()
 end
 

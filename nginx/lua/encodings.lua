@@ -7,12 +7,17 @@ local _M = {}
 local CODINGS = { "br", "gzip", "zstd" }
 -- Set of CODINGS as a bit mask → canonical value.
 local words = {}
+-- Canonical value → what vary.lua appends to the key.
+local parts = {}
 for set = 0, 7 do
   local names = {}
   for index = 1, #CODINGS do
     if bit.band(set, bit.lshift(1, index - 1)) ~= 0 then names[#names + 1] = CODINGS[index] end
   end
   words[set] = #names > 0 and table.concat(names, ", ") or "identity"
+  local value = "+" .. table.concat(names, ",")
+  if #names == 0 then value = "+identity" end
+  parts[words[set]] = "\1accept-encoding=" .. #value .. ":" .. value
 end
 
 -- Header value → set. Clients send few different values; a client that sends many empties the table.
@@ -43,6 +48,11 @@ function _M.asked(value)
     known[value], known_count = set, known_count + 1
   end
   return words[set]
+end
+
+--- Returns what the canonical value adds to the key of a response with Vary: Accept-Encoding (vary.lua, `key`).
+function _M.key_part(value)
+  return parts[_M.asked(value)]
 end
 
 return _M

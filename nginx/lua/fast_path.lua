@@ -24,7 +24,7 @@ function _M.answer(var)
   if var.unusual ~= "" or var.request_method ~= "GET" then return false end
   local host = requests.host(var)
   if not host then return false end
-  local entry = store.find_plain(host .. var.request_uri)
+  local entry = store.find_plain(host .. var.request_uri, var)
   if not entry or entry.stale_since_s or entry.always_validate then return false end
   if entry.no_vary_search and entry.uri ~= var.request_uri then return false end
   if not entry.names or #entry.names > UNROLLED_MAX or not entry.body or entry.status == 204 then return false end
@@ -43,13 +43,6 @@ function _M.answer(var)
   header["Content-Length"] = entry.body_bytes
   ngx.print(entry.body)
   return true
-end
-
---- The same for an entry that is stored, but not in memory.
-function _M.answer_from_disk(var)
-  if var.unusual ~= "" or var.request_method ~= "GET" then return false end
-  local host = requests.host(var)
-  return host and store.parse_plain(host .. var.request_uri) and _M.answer(var)
 end
 
 return _M

@@ -1,10 +1,20 @@
--- The headers of an entry, grouped by name as nginx takes them: a name with several lines has a list of values.
+-- The header lines of an entry, grouped by name as nginx takes them: a name with several lines has a list of values.
 local cache_statuses = require("cache_status")
+local settings = require("settings")
 
 local lower = string.lower
 
---- Sets `names` and `values` of an entry, which are the same for every response from it.
-return function(entry)
+local _M = {}
+
+--- Sets what is the same for every response from the entry. at: the index of its Cache-Status, 0 for none
+function _M.complete(entry, at)
+  if not settings.cache_status then return end
+  entry.cache_status_at = at
+  entry.hit_prefix = cache_statuses.hit_prefix(at > 0 and entry.values[at] or nil)
+end
+
+--- Sets `names` and `values` from its `headers`, which it no longer needs.
+function _M.set(entry)
   local names, values, positions = {}, {}, {}
   local headers = entry.headers
   for index = 1, #headers do
@@ -19,6 +29,19 @@ return function(entry)
       values[position] = { values[position], value }
     end
   end
-  entry.names, entry.values = names, values
-  entry.hit_prefix = cache_statuses.hit_prefix(values[positions["cache-status"]])
+  entry.names, entry.values, entry.headers = names, values, nil
+  _M.complete(entry, positions["cache-status"] or 0)
 end
+
+--- Returns the lines again, {name, value} each.
+function _M.lines(entry)
+  if entry.headers then return entry.headers end
+  local lines = {}
+  for index, name in ipairs(entry.names) do
+    local value = entry.values[index]
+    for _, line in ipairs(type(value) == "table" and value or { value }) do lines[#lines + 1] = { name, line } end
+  end
+  return lines
+end
+
+return _M

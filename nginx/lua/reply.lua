@@ -4,8 +4,8 @@ local cache_statuses = require("cache_status")
 local conditional = require("conditional")
 local body_stream = require("body_stream")
 local freshness = require("freshness")
-local prepare = require("prepared")
-local segments = require("segments")
+local prepared = require("prepared")
+local files = require("segment_files")
 local settings = require("settings")
 local stale_if_error = require("stale_if_error")
 local store = require("store")
@@ -35,28 +35,34 @@ function _M.say(status, text)
 end
 
 -- nginx takes several lines of one name as a list.
-local function send_headers(headers, except)
+local function send_headers(headers)
   local out, seen = ngx.header, {}
   for index = 1, #headers do
     local name, value = headers[index][1], headers[index][2]
-    if not except or not except[string.lower(name)] then
-      local lower = string.lower(name)
-      local before = seen[lower]
-      if before == nil then
-        seen[lower] = value
-        out[name] = value
-      else
-        if type(before) ~= "table" then before = { before } end
-        before[#before + 1] = value
-        seen[lower] = before
-        out[name] = before
-      end
+    local lower = string.lower(name)
+    local before = seen[lower]
+    if before == nil then
+      seen[lower] = value
+      out[name] = value
+    else
+      if type(before) ~= "table" then before = { before } end
+      before[#before + 1] = value
+      seen[lower] = before
+      out[name] = before
     end
   end
 end
 
+-- except: the names of headers that are not sent, or nil
+local function send_entry(entry, except)
+  local out, names, values = ngx.header, entry.names, entry.values
+  for index = 1, #names do
+    if not except or not except[string.lower(names[index])] then out[names[index]] = values[index] end
+  end
+end
+
 local function send_file(entry, first, last)
-  local file = segments.open(entry.body_segment)
+  local file = files.open(entry.body_segment)
   if not file then return ngx.exit(ngx.ERROR) end
   file:seek("set", entry.body_offset + first)
   local left = last - first + 1
@@ -92,20 +98,19 @@ function _M.entry(entry, cache_status, request, now_s)
     store.forget(entry)
     return false
   end
-  if not entry.names then prepare(entry) end
+  if not entry.names then prepared.set(entry) end
 
   local first, last
   if fields and conditional.not_modified(entry, fields, now_s) then
     ngx.status = 304
-    send_headers(entry.headers, NOT_IN_304)
+    send_entry(entry, NOT_IN_304)
     header["CF-Cache-Status"], header["Age"] = cache_status, age
     cache_statuses.add_of_entry(entry, request, now_s)
     ngx.send_headers()
     return true
   end
   ngx.status = entry.status
-  local names, values = entry.names, entry.values
-  for index = 1, #names do header[names[index]] = values[index] end
+  send_entry(entry)
   header["CF-Cache-Status"], header["Age"] = cache_status, age
   cache_statuses.add_of_entry(entry, request, now_s)
   if fields and not only_head then
@@ -229,12 +234,13 @@ end
 function _M.growing(flight, request, first, last)
   local growing, var, header = flight.growing, ngx.var, ngx.header
   local entry = growing.entry
-  local file = segments.open(growing.segment)
+  local file = files.open(growing.segment)
   if not file then return false end
   local age = string.format("%d", floor(freshness.age_s(entry, ngx.now())))
   var.cache_status, var.age_s, var.page_revision = "HIT", age, entry.revision
   ngx.status = entry.status
-  send_headers(entry.headers)
+  if not entry.names then prepared.set(entry) end
+  send_entry(entry)
   local offset, after = first or 0, last and last + 1 or growing.length
   header["CF-Cache-Status"], header["Age"], header["Content-Length"] = "HIT", age, after - offset
   if first then

@@ -1,13 +1,18 @@
 -- Stored responses: a shared index (key → place), the bytes in segments, and parsed entries in this worker's memory.
-local cjson = require("cjson.safe")
+local ffi = require("ffi")
+local heads = require("head")
 local journal = require("journal")
 local no_vary_search = require("no_vary_search")
-local prepare = require("prepared")
+local places = require("place")
+local popularity = require("popularity")
 local purges = require("purges")
 local recent = require("recent")
+local files = require("segment_files")
 local segments = require("segments")
 local vary = require("vary")
 local index = ngx.shared.index
+
+local text_of = ffi.string
 
 local _M = {}
 
@@ -22,8 +27,6 @@ _M.SUPERSEDED = { ["purged meanwhile"] = true, ["a newer one is stored"] = true,
 local parsed = recent.new(PARSED_BYTES_MAX)
 
 -- The value of a key in the index is a place, or "|" and the selections of vary.lua under which the responses are.
--- A place: "=head segment:offset:length:body segment:offset:length:when it was marked stale, or 0".
-local PLACE = "^=(%d+):(%d+):(%d+):(%d+):(%d+):(%d+):(%d+)$"
 
 -- A full index forgets what was not used for longest. The journal still has it.
 local function set(key, value)
@@ -37,40 +40,30 @@ local function remove(key)
   index:delete(key)
 end
 
--- The place of an entry whose head was just written.
-local function place_of(entry, segment, offset, head)
-  local body_segment, body_offset, body_bytes = entry.body_segment, entry.body_offset, entry.body_bytes
-  return string.format("=%d:%d:%d:%d:%d:%d:0", segment, offset, #head, body_segment, body_offset, body_bytes)
-end
-
-local function load(key, place)
-  local head_segment, head_offset, head_bytes, body_segment, body_offset, body_bytes, stale_s =
-    string.match(place, PLACE)
-  if not head_segment then return nil end
-  head_offset, head_bytes = tonumber(head_offset), tonumber(head_bytes)
-  body_offset, body_bytes = tonumber(body_offset), tonumber(body_bytes)
+local function load(key, value)
+  local place = places.read(value)
+  local head_bytes, body_bytes, body_segment, body_offset =
+    place.head_bytes, place.body_bytes, place.body_segment, place.body_offset
   local small = body_bytes <= _M.SMALL_BYTES
-  local head, body
-  if small and head_segment == body_segment and body_offset == head_offset + head_bytes then
-    local both = segments.read(head_segment, head_offset, head_bytes + body_bytes)
-    if not both then return nil end
-    head, body = string.sub(both, 1, head_bytes), string.sub(both, head_bytes + 1)
-  else
-    head = segments.read(head_segment, head_offset, head_bytes)
-    body = head and small and segments.read(body_segment, body_offset, body_bytes)
-    if not head or small and not body then return nil end
+  local together = small and place.head_segment == body_segment and body_offset == place.head_offset + head_bytes
+  local bytes = files.read(place.head_segment, place.head_offset, together and head_bytes + body_bytes or head_bytes)
+  local entry = bytes and heads.decode(bytes, head_bytes)
+  if not entry or entry.key ~= key then return nil end
+  if together then
+    entry.body = text_of(bytes + head_bytes, body_bytes)
+  elseif small then
+    bytes = files.read(body_segment, body_offset, body_bytes)
+    if not bytes then return nil end
+    entry.body = text_of(bytes, body_bytes)
   end
-  local entry = cjson.decode(head)
-  if not entry or string.sub(key, 1, #entry.base) ~= entry.base then return nil end
-  entry.key, entry.place, entry.body = key, place, body or nil
+  entry.place, entry.head_bytes = value, head_bytes
   entry.body_segment, entry.body_offset, entry.body_bytes = body_segment, body_offset, body_bytes
-  entry.head_bytes = #head
-  entry.url_marked_s = stale_s ~= "0" and tonumber(stale_s) or nil
-  prepare(entry)
+  if place.stale_s > 0 then entry.url_marked_s = place.stale_s end
   return entry
 end
 
 local function get(key, place)
+  popularity.note(key)
   local entry = parsed:get(key)
   if not entry or entry.place ~= place then
     entry = load(key, place)
@@ -92,7 +85,7 @@ end
 local function find(base, request)
   local value = index:get(base)
   if not value then return nil, base, "uri-miss" end
-  if string.byte(value) == 61 then return get(base, value), base, "uri-miss" end
+  if places.is(value) then return get(base, value), base, "uri-miss" end
   local first, missed = nil, "vary-miss"
   for selection in string.gmatch(value, "[^|]+") do
     local key = vary.key(base, selection, request)
@@ -114,18 +107,15 @@ function _M.find(base, request)
   return entry, key, missed
 end
 
---- Returns the entry of an address with one response for all requests, if it is parsed already.
-function _M.find_plain(base)
-  local place = index:get(base)
-  local entry = place and parsed:get(base)
-  if not entry or entry.place ~= place then return nil end
-  return get(base, place)
-end
-
---- Parses the entry of such an address. Returns whether there is one. Apart from the above, which LuaJIT compiles.
-function _M.parse_plain(base)
-  local place = index:get(base)
-  return place ~= nil and string.byte(place) == 61 and get(base, place) ~= nil
+--- Returns the entry for a request without headers of $unusual. var: nginx's variables, of which `vary` reads
+-- Accept-Encoding. Returns nil for what needs all header fields of the request.
+function _M.find_plain(base, var)
+  local value = index:get(base)
+  if not value then return nil end
+  if places.is(value) then return get(base, value) end
+  local key = vary.plain_key(base, value, var)
+  local place = key and index:get(key)
+  return place and get(key, place)
 end
 
 local function remember_selection(base, selection)
@@ -140,25 +130,11 @@ local function remember_selection(base, selection)
   set(base, "|" .. table.concat(others, "|"))
 end
 
-local HEAD_FIELDS = {
-  "status", "headers", "requested_s", "received_s", "lifetime_s", "initial_age_s", "always_validate",
-  "stale_forbidden", "stale_while_revalidate_s", "stale_if_error_s", "clock", "base", "host", "host_name", "uri",
-  "tags", "groups", "any_tag", "shares_address", "etag", "last_modified", "date", "revision", "targeted",
-  "no_vary_search",
-}
-
-local function encode(entry)
-  local head = {}
-  for _, name in ipairs(HEAD_FIELDS) do head[name] = entry[name] end
-  return cjson.encode(head)
-end
-
-local function commit(entry, request, place)
+local function commit(entry, place)
   if purges.address_purged_s(entry) or purges.judge(entry) then return nil, "purged meanwhile" end
   if entry.no_vary_search and not purges.marks_paths_since(entry) then return nil, "purged meanwhile" end
   no_vary_search.remember(entry)
-  local selection = entry.selection
-  local key = selection and vary.key(entry.base, selection, request) or entry.base
+  local selection, key = entry.selection, entry.key
   local before = index:get(key)
   local old = before and (parsed:get(key) or load(key, before))
   if old and old.place == before and old.requested_s > entry.requested_s and not purges.judge(old) then
@@ -166,7 +142,7 @@ local function commit(entry, request, place)
   end
   if selection then remember_selection(entry.base, selection) end
   local soft_s = purges.address_purged_s(entry, true)
-  if soft_s then place = string.gsub(place, "0$", soft_s) end
+  if soft_s then place = places.stale(place, soft_s) end
   set(key, place)
   -- Another worker may have purged it between the check and the write.
   entry.judged_at = nil
@@ -174,9 +150,14 @@ local function commit(entry, request, place)
     remove(key)
     return nil, "purged meanwhile"
   end
-  entry.key, entry.place, entry.stale_since_s, entry.url_marked_s = key, place, soft_s, soft_s
+  entry.place, entry.stale_since_s, entry.url_marked_s = place, soft_s, soft_s
   parsed:set(key, entry)
   return entry
+end
+
+-- What was used lately, and evicted, does not have to prove itself again.
+local function queue_of(key)
+  return popularity.of(key) > 0 and "main" or "order"
 end
 
 --- Stores an entry. body: a string, or {segment, bytes} for one that is already on disk.
@@ -184,17 +165,21 @@ end
 function _M.put(entry, request, body)
   -- With a key of more than the address, a purge of the address reaches it only by the marks of purges.lua.
   entry.shares_address = entry.selection ~= nil or entry.base ~= request.address or entry.no_vary_search ~= nil
-  local head = encode(entry)
-  if type(body) == "string" then
-    local segment, offset = segments.append(head .. body)
-    if not segment then return nil, offset end
-    entry.body, entry.body_segment, entry.body_offset, entry.body_bytes = body, segment, offset + #head, #body
-    return commit(entry, request, place_of(entry, segment, offset, head))
-  end
-  local segment, offset = segments.append(head)
+  local key = entry.selection and vary.key(entry.base, entry.selection, request) or entry.base
+  entry.key = key
+  local queue, small = queue_of(key), type(body) == "string"
+  popularity.note(key)
+  local head = heads.encode(entry, small and #body or 0)
+  local segment, offset = segments.append(small and head .. body or head, queue)
   if not segment then return nil, offset end
-  entry.body, entry.body_segment, entry.body_offset, entry.body_bytes = nil, body.segment, 0, body.bytes
-  return commit(entry, request, place_of(entry, segment, offset, head))
+  if small then
+    entry.body, entry.body_segment, entry.body_offset, entry.body_bytes = body, segment, offset + #head, #body
+  else
+    entry.body, entry.body_segment, entry.body_offset, entry.body_bytes = nil, body.segment, 0, body.bytes
+    segments.name_owner(body.segment, key)
+  end
+  entry.head_bytes = #head
+  return commit(entry, places.of(entry, segment, offset, #head))
 end
 
 --- Stores a new head for the same body, after a 304.
@@ -204,9 +189,9 @@ function _M.put_head(entry, old)
     _M.forget(old)
     return nil, "replaced meanwhile"
   end
-  entry.base, entry.shares_address = old.base, old.shares_address
-  local head = encode(entry)
-  local segment, offset = segments.append(head)
+  entry.key, entry.base, entry.shares_address = old.key, old.base, old.shares_address
+  local head = heads.encode(entry, 0)
+  local segment, offset = segments.append(head, queue_of(entry.key))
   if not segment then return nil, offset end
   -- The body is that of the old entry, which may have had other tags.
   local void, stale_since_s = purges.judge({
@@ -218,7 +203,7 @@ function _M.put_head(entry, old)
   if void or stale_since_s or purges.judge(entry) then return nil, "purged meanwhile" end
   entry.body, entry.body_segment = old.body, old.body_segment
   entry.body_offset, entry.body_bytes = old.body_offset, old.body_bytes
-  entry.key, entry.place = old.key, place_of(entry, segment, offset, head)
+  entry.place, entry.head_bytes = places.of(entry, segment, offset, #head), #head
   entry.stale_since_s, entry.url_marked_s = nil, nil
   if index:get(old.key) ~= old.place then return nil, "replaced meanwhile" end
   set(old.key, entry.place)
@@ -229,9 +214,46 @@ end
 --- Whether the body can still be sent; large ones may have been evicted.
 function _M.has_body(entry)
   if entry.body or entry.body_bytes == 0 then return true end
-  local file = segments.open(entry.body_segment)
+  local file = files.open(entry.body_segment)
   if file then file:close() end
   return file ~= nil
+end
+
+-- Whether the place is in a file that is evicted: its head at an offset, or its body after a head of these bytes there.
+local function is_at(place, segment, offset, head_bytes)
+  return place.head_segment == segment and place.head_offset == offset
+    or place.body_segment == segment and place.body_offset == offset + head_bytes and place.body_bytes > 0
+end
+
+--- Moves an entry to the end of main, if that is where its key has it. Returns its bytes, or nil.
+function _M.keep(key, segment, offset, head_bytes)
+  local value = index:get(key)
+  if not value or not places.is(value) then return nil end
+  local place = places.read(value)
+  if not is_at(place, segment, offset, head_bytes) then return nil end
+  local small, bytes = place.body_bytes <= _M.SMALL_BYTES, place.body_bytes
+  local from = files.read(place.head_segment, place.head_offset, place.head_bytes)
+  local head = from and heads.copy(from, place.head_bytes, small and bytes or 0)
+  local entry = head and heads.decode(from, place.head_bytes)
+  if not entry or purges.judge(entry) then return nil end
+  from = small and files.read(place.body_segment, place.body_offset, bytes)
+  if small and not from then return nil end
+  local body = small and text_of(from, bytes) or ""
+  local new_segment, new_offset = segments.append(head .. body, "main")
+  if not new_segment then return nil end
+  entry.body_segment, entry.body_offset, entry.body_bytes = place.body_segment, place.body_offset, bytes
+  if small then entry.body_segment, entry.body_offset = new_segment, new_offset + #head end
+  local new = places.of(entry, new_segment, new_offset, #head)
+  if place.stale_s > 0 then new = places.stale(new, place.stale_s) end
+  if index:get(key) ~= value then return nil end
+  set(key, new)
+  return #head + #body
+end
+
+--- Whether the key's body is in a file.
+function _M.is_body_of(segment, key)
+  local value = index:get(key)
+  return value ~= nil and places.is(value) and places.read(value).body_segment == segment
 end
 
 --- Removes an entry, unless a newer one is stored under its key.
@@ -252,8 +274,8 @@ function _M.purge_url(address, soft)
   if not value then return remove(address) end
   if not soft then
     remove(address)
-  elseif string.byte(value) == 61 then
-    set(address, (string.gsub(value, ":%d+$", ":" .. ngx.time())))
+  elseif places.is(value) then
+    set(address, places.stale(value, ngx.time()))
   end
 end
 

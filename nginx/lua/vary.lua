@@ -1,4 +1,5 @@
 -- Selects the stored response for a request by Vary, RFC 9111 §4.1.
+local encodings = require("encodings")
 local settings = require("settings")
 
 local _M = {}
@@ -34,6 +35,19 @@ local function normal(value)
   -- It may be inside a quoted string, where every space counts.
   if string.find(value, '"', 1, true) then return "+" .. value end
   return "+" .. string.gsub(string.gsub(string.gsub(value, "[ \t]*,[ \t]*", ","), "^[ \t]+", ""), "[ \t]+$", "")
+end
+
+local BY_ENCODING = "|accept-encoding"
+-- A request may name Accept-Encoding in Connection, and then it has none.
+local CONNECTIONS = { ["keep-alive"] = true, ["close"] = true, ["Keep-Alive"] = true }
+
+--- Returns the same key as below when all responses of a base are selected by Accept-Encoding, and this edge knows its
+-- canonical value without the other header fields; else nil. selections: the value of the base in the index
+function _M.plain_key(base, selections, var)
+  if selections ~= BY_ENCODING or settings.profile ~= "cloudflare" then return nil end
+  local connection = var.http_connection
+  if connection and not CONNECTIONS[connection] then return nil end
+  return base .. encodings.key_part(var.http_accept_encoding)
 end
 
 --- Returns the key of the response that a request selects. base: the key before Vary; selection: see above

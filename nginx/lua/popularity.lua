@@ -1,0 +1,73 @@
+-- How often keys were used lately, about: what eviction keeps. All workers share one table in a file that is mapped into
+-- memory: a slot has the fingerprint of one key and a count. Another key of the same slot lowers the count, and takes
+-- the slot at zero, so that keys used once displace none that is used often. (HeavyKeeper, USENIX ATC '18.)
+local bit = require("bit")
+local ffi = require("ffi")
+local settings = require("settings")
+
+local band, bor, lshift, rshift = bit.band, bit.bor, bit.lshift, bit.rshift
+local crc32 = ngx.crc32_short
+
+local _M = {}
+
+local SLOTS = 2 ^ 19
+local BYTES = 2 * SLOTS
+local COUNT_MAX = 4
+local COUNT_BITS = 3
+local COUNT_MASK = 2 ^ COUNT_BITS - 1
+
+ffi.cdef([[
+  int fileno(void *);
+  void *mmap64(void *, size_t, int, int, int, int64_t);
+]])
+local PROT_READ_WRITE, MAP_SHARED = 3, 1
+
+local slots = ffi.new("uint16_t[?]", SLOTS)
+
+-- Returns the slot of a key, and its fingerprint in place.
+local function locate(key)
+  local hash = crc32(key)
+  return hash % SLOTS, lshift(rshift(hash, 19), COUNT_BITS)
+end
+
+--- Returns how often the key was used lately, 0 to 4.
+function _M.of(key)
+  local slot, fingerprint = locate(key)
+  local value = slots[slot]
+  return band(value, 0xffff - COUNT_MASK) == fingerprint and band(value, COUNT_MASK) or 0
+end
+
+--- Notes that the key was used.
+function _M.note(key)
+  local slot, fingerprint = locate(key)
+  local value = slots[slot]
+  local count = band(value, COUNT_MASK)
+  if band(value, 0xffff - COUNT_MASK) == fingerprint then
+    if count < COUNT_MAX then slots[slot] = value + 1 end
+  elseif count > 0 then
+    slots[slot] = value - 1
+  else
+    slots[slot] = bor(fingerprint, 1)
+  end
+end
+
+--- Lowers the count of a key by one.
+function _M.lower(key)
+  local slot, fingerprint = locate(key)
+  local value = slots[slot]
+  if band(value, 0xffff - COUNT_MASK) == fingerprint and band(value, COUNT_MASK) > 0 then slots[slot] = value - 1 end
+end
+
+--- Maps the file; before a worker's first request. Without it, the worker counts for itself.
+function _M.open()
+  local file = io.open(settings.cache_directory .. "/popularity", "a+b")
+  if not file then return end
+  -- All of it is written: a page without a place on a full disk would end the worker. Two workers may both do it.
+  local whole = file:seek("end") >= BYTES
+  if not whole then whole = file:write(string.rep("\0", BYTES)) and file:flush() end
+  local address = whole and ffi.C.mmap64(nil, BYTES, PROT_READ_WRITE, MAP_SHARED, ffi.C.fileno(file), 0)
+  file:close()
+  if address and ffi.cast("intptr_t", address) ~= -1 then slots = ffi.cast("uint16_t *", address) end
+end
+
+return _M
