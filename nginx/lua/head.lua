@@ -66,40 +66,42 @@ function _M.encode(entry, followed_by)
   return text_of(head, FIXED_BYTES) .. text_of(lengths, sizeof(lengths)) .. table.concat(strings)
 end
 
--- Returns the string of `index`, and where the next one begins; math.huge when it would end after `bytes`.
-local function read(from, lengths, index, at, bytes)
+-- Returns the string of `index`, and where the next one begins; math.huge when there is none before `bytes`.
+local function read(from, lengths, index, at, bytes, strings)
+  if index >= strings then return nil, math.huge end
   local length = lengths[index]
   if length == NONE then return nil, at end
   if at + length > bytes then return nil, math.huge end
   return text_of(from + at, length), at + length
 end
 
-local function read_list(from, lengths, index, at, bytes, count)
+local function read_list(from, lengths, index, at, bytes, strings, count)
+  if index + count > strings then return nil, math.huge end
   local list = {}
-  for position = 1, count do list[position], at = read(from, lengths, index + position - 1, at, bytes) end
+  for position = 1, count do list[position], at = read(from, lengths, index + position - 1, at, bytes, strings) end
   return list, at
 end
 
 local NO_LIST = {}
 
 -- Most responses have few tags.
-local function read_few(from, lengths, index, at, bytes, count)
+local function read_few(from, lengths, index, at, bytes, strings, count)
   if count == 0 then return NO_LIST, at end
-  if count > 2 then return read_list(from, lengths, index, at, bytes, count) end
+  if count > 2 then return read_list(from, lengths, index, at, bytes, strings, count) end
   local first, second
-  first, at = read(from, lengths, index, at, bytes)
-  if count == 2 then second, at = read(from, lengths, index + 1, at, bytes) end
+  first, at = read(from, lengths, index, at, bytes, strings)
+  if count == 2 then second, at = read(from, lengths, index + 1, at, bytes, strings) end
   return { first, second }, at
 end
 
 -- Name and value, or values, of one field.
-local function read_field(from, lengths, index, at, bytes, count)
+local function read_field(from, lengths, index, at, bytes, strings, count)
   local name, value
-  name, at = read(from, lengths, index, at, bytes)
+  name, at = read(from, lengths, index, at, bytes, strings)
   if count == 1 then
-    value, at = read(from, lengths, index + 1, at, bytes)
+    value, at = read(from, lengths, index + 1, at, bytes, strings)
   else
-    value, at = read_list(from, lengths, index + 1, at, bytes, count)
+    value, at = read_list(from, lengths, index + 1, at, bytes, strings, count)
   end
   return name, value, at, index + 1 + count
 end
@@ -110,24 +112,25 @@ local read_first_fields = (function()
   for step = 1, UNROLLED_MAX do
     steps[step] = string.format([[
       if count < %d then return at, index end
-      names[%d], values[%d], at, index = read_field(from, lengths, index, at, bytes, counts[%d])
+      names[%d], values[%d], at, index = read_field(from, lengths, index, at, bytes, strings, counts[%d])
     ]], step, step, step, step - 1)
   end
   local code = [[
     local read_field = ...
-    return function(from, lengths, index, at, bytes, count, counts, names, values) ]] .. table.concat(steps, " ") .. [[
+    return function(from, lengths, index, at, bytes, strings, count, counts, names, values) ]] .. table.concat(steps, " ") .. [[
       return at, index
     end
   ]]
   return assert(loadstring(code))(read_field)
 end)()
 
-local function read_fields(from, lengths, index, at, bytes, count, counts)
+local function read_fields(from, lengths, index, at, bytes, strings, count, counts)
   local names, values = {}, {}
-  at, index = read_first_fields(from, lengths, index, at, bytes, count, counts, names, values)
+  if index + count > strings then return names, values, math.huge end
+  at, index = read_first_fields(from, lengths, index, at, bytes, strings, count, counts, names, values)
   for position = UNROLLED_MAX + 1, count do
     names[position], values[position], at, index =
-      read_field(from, lengths, index, at, bytes, counts[position - 1])
+      read_field(from, lengths, index, at, bytes, strings, counts[position - 1])
   end
   return names, values, at
 end
@@ -148,7 +151,7 @@ function _M.peek(from, bytes)
   if bytes < FIXED_BYTES or head.magic ~= MAGIC then return nil, nil end
   local lengths = cast(CONST_COUNTS, from + FIXED_BYTES) + head.names
   local at = FIXED_BYTES + 4 * (head.names + head.strings)
-  local key = at <= bytes and read(from, lengths, 0, at, bytes) or nil
+  local key = at <= bytes and read(from, lengths, 0, at, bytes, head.strings) or nil
   return key, head.bytes, head.followed_by
 end
 
@@ -169,24 +172,24 @@ function _M.decode(from, bytes)
     always_validate = head.always_validate == 1, stale_forbidden = head.stale_forbidden == 1,
     any_tag = head.any_tag == 1, shares_address = head.shares_address == 1,
   }
-  entry.key, at = read(from, lengths, 0, at, bytes)
-  entry.base, at = read(from, lengths, 1, at, bytes)
-  entry.host, at = read(from, lengths, 2, at, bytes)
-  entry.host_name, at = read(from, lengths, 3, at, bytes)
-  entry.uri, at = read(from, lengths, 4, at, bytes)
-  entry.etag, at = read(from, lengths, 5, at, bytes)
-  entry.last_modified, at = read(from, lengths, 6, at, bytes)
-  entry.date, at = read(from, lengths, 7, at, bytes)
-  entry.revision, at = read(from, lengths, 8, at, bytes)
+  entry.key, at = read(from, lengths, 0, at, bytes, strings)
+  entry.base, at = read(from, lengths, 1, at, bytes, strings)
+  entry.host, at = read(from, lengths, 2, at, bytes, strings)
+  entry.host_name, at = read(from, lengths, 3, at, bytes, strings)
+  entry.uri, at = read(from, lengths, 4, at, bytes, strings)
+  entry.etag, at = read(from, lengths, 5, at, bytes, strings)
+  entry.last_modified, at = read(from, lengths, 6, at, bytes, strings)
+  entry.date, at = read(from, lengths, 7, at, bytes, strings)
+  entry.revision, at = read(from, lengths, 8, at, bytes, strings)
   local targeted
-  targeted, at = read(from, lengths, 9, at, bytes)
+  targeted, at = read(from, lengths, 9, at, bytes, strings)
   entry.targeted = targeted and { targeted }
-  entry.no_vary_search, at = read(from, lengths, 10, at, bytes)
-  entry.tags, at = read_few(from, lengths, TEXT_COUNT, at, bytes, tags)
+  entry.no_vary_search, at = read(from, lengths, 10, at, bytes, strings)
+  entry.tags, at = read_few(from, lengths, TEXT_COUNT, at, bytes, strings, tags)
   local group_list
-  group_list, at = read_few(from, lengths, TEXT_COUNT + tags, at, bytes, groups)
+  group_list, at = read_few(from, lengths, TEXT_COUNT + tags, at, bytes, strings, groups)
   if head.has_groups == 1 then entry.groups = group_list end
-  entry.names, entry.values, at = read_fields(from, lengths, TEXT_COUNT + tags + groups, at, bytes, names, counts)
+  entry.names, entry.values, at = read_fields(from, lengths, TEXT_COUNT + tags + groups, at, bytes, strings, names, counts)
   if at ~= bytes then return nil end
   prepared.complete(entry, head.cache_status)
   return entry

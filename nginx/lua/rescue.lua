@@ -1,7 +1,10 @@
--- Before a file of the cache is evicted: what was used since it was stored goes to the end of the queue main.
+-- Before a file of the cache is evicted: what was used since it was stored moves to the end of the queue main.
+local ffi = require("ffi")
 local files = require("segment_files")
 local heads = require("head")
+local places = require("place")
 local popularity = require("popularity")
+local purges = require("purges")
 local segments = require("segments")
 local store = require("store")
 
@@ -11,7 +14,7 @@ local _M = {}
 local USED = 2
 -- The key is at the front of a head, behind its numbers.
 local PEEK_BYTES = 2048
--- At most this part of a file is kept: to evict has to make room.
+-- At most this part of a file of main is kept: to evict has to make room.
 local KEPT_PART = 0.5
 
 local function is_used(key)
@@ -20,18 +23,56 @@ local function is_used(key)
   return true
 end
 
-local function rescue(id, bytes)
+-- Whether a place is in the file: its head at an offset, or its body after a head of these bytes there.
+local function is_at(place, id, offset, head_bytes)
+  return place.head_segment == id and place.head_offset == offset
+    or place.body_segment == id and place.body_offset == offset + head_bytes and place.body_bytes > 0
+end
+
+-- Copies head and body to main. Returns the entry, with the place of its body, and the place and size of the head.
+local function copy(place)
+  local bytes, small = place.body_bytes, place.body_bytes <= store.SMALL_BYTES
+  local from = files.read(place.head_segment, place.head_offset, place.head_bytes)
+  local head = from and heads.copy(from, place.head_bytes, small and bytes or 0)
+  local entry = head and heads.decode(from, place.head_bytes)
+  if not entry or purges.judge(entry) then return nil end
+  from = small and files.read(place.body_segment, place.body_offset, bytes)
+  if small and not from then return nil end
+  local body = small and ffi.string(from, bytes) or ""
+  local segment, offset = segments.append(head .. body, "main")
+  if not segment then return nil end
+  entry.body_segment, entry.body_offset, entry.body_bytes = place.body_segment, place.body_offset, bytes
+  if small then entry.body_segment, entry.body_offset = segment, offset + #head end
+  return entry, segment, offset, #head
+end
+
+-- Moves the entry of a key, if it is at this place of the file. Returns how many bytes of main it takes.
+local function keep(key, id, offset, head_bytes)
+  local value = store.place_of(key)
+  local place = value and places.read(value)
+  if not place or not is_at(place, id, offset, head_bytes) or not is_used(key) then return 0 end
+  local entry, segment, new_offset, bytes = copy(place)
+  if not entry then return 0 end
+  local new = places.of(entry, segment, new_offset, bytes)
+  store.move(key, value, place.stale_s > 0 and places.stale(new, place.stale_s) or new)
+  return bytes + (entry.body_segment == segment and entry.body_bytes or 0)
+end
+
+local function rescue(id, bytes, queue)
   local owner = segments.owner_of(id)
-  if owner then return store.is_body_of(id, owner) and is_used(owner) end
-  local at, kept_bytes = 0, 0
-  while at + heads.FIXED_BYTES <= bytes and kept_bytes < bytes * KEPT_PART do
+  if owner then
+    local value = store.place_of(owner)
+    return value ~= nil and places.read(value).body_segment == id and is_used(owner)
+  end
+  local at, kept_bytes, kept_bytes_max = 0, 0, queue == "main" and bytes * KEPT_PART or math.huge
+  while at + heads.FIXED_BYTES <= bytes and kept_bytes < kept_bytes_max do
     local length = math.min(PEEK_BYTES, bytes - at)
     local from = files.read(id, at, length)
     if not from then return false end
     local key, head_bytes, followed_by = heads.peek(from, length)
     -- Where the next head begins is not known.
     if not head_bytes then return false end
-    if key and is_used(key) then kept_bytes = kept_bytes + (store.keep(key, id, at, head_bytes) or 0) end
+    if key then kept_bytes = kept_bytes + keep(key, id, at, head_bytes) end
     at = at + head_bytes + followed_by
   end
   return false

@@ -219,41 +219,15 @@ function _M.has_body(entry)
   return file ~= nil
 end
 
--- Whether the place is in a file that is evicted: its head at an offset, or its body after a head of these bytes there.
-local function is_at(place, segment, offset, head_bytes)
-  return place.head_segment == segment and place.head_offset == offset
-    or place.body_segment == segment and place.body_offset == offset + head_bytes and place.body_bytes > 0
+--- Returns the place of a key, see place.lua; nil without an entry.
+function _M.place_of(key)
+  local value = index:get(key)
+  return value and places.is(value) and value or nil
 end
 
---- Moves an entry to the end of main, if that is where its key has it. Returns its bytes, or nil.
-function _M.keep(key, segment, offset, head_bytes)
-  local value = index:get(key)
-  if not value or not places.is(value) then return nil end
-  local place = places.read(value)
-  if not is_at(place, segment, offset, head_bytes) then return nil end
-  local small, bytes = place.body_bytes <= _M.SMALL_BYTES, place.body_bytes
-  local from = files.read(place.head_segment, place.head_offset, place.head_bytes)
-  local head = from and heads.copy(from, place.head_bytes, small and bytes or 0)
-  local entry = head and heads.decode(from, place.head_bytes)
-  if not entry or purges.judge(entry) then return nil end
-  from = small and files.read(place.body_segment, place.body_offset, bytes)
-  if small and not from then return nil end
-  local body = small and text_of(from, bytes) or ""
-  local new_segment, new_offset = segments.append(head .. body, "main")
-  if not new_segment then return nil end
-  entry.body_segment, entry.body_offset, entry.body_bytes = place.body_segment, place.body_offset, bytes
-  if small then entry.body_segment, entry.body_offset = new_segment, new_offset + #head end
-  local new = places.of(entry, new_segment, new_offset, #head)
-  if place.stale_s > 0 then new = places.stale(new, place.stale_s) end
-  if index:get(key) ~= value then return nil end
-  set(key, new)
-  return #head + #body
-end
-
---- Whether the key's body is in a file.
-function _M.is_body_of(segment, key)
-  local value = index:get(key)
-  return value ~= nil and places.is(value) and places.read(value).body_segment == segment
+--- Gives a key another place, if it still has the old one.
+function _M.move(key, old, new)
+  if index:get(key) == old then set(key, new) end
 end
 
 --- Removes an entry, unless a newer one is stored under its key.

@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
+import path from 'node:path'
+import { test } from 'node:test'
+import { waitUntil } from '@stevec/harness/processes'
+import { startEdge, WAIT_MAX_MS } from './edge-helper.js'
+
+const PAGE = 'x'.repeat(5_000)
+const LARGE = 'y'.repeat(100_000)
+const MAX_SIZE_BYTES = 2_000_000
+const HOT = Array.from({ length: 40 }, (_, at) => `/hot/${at}`)
+/** Five times what the cache holds. */
+const COLD = Array.from({ length: 2_000 }, (_, at) => `/cold/${at}`)
+
+/** Without responses in memory, a HIT is one from disk. @type {[string, string, string]} */
+const NO_MEMORY = ['store.lua', 'PARSED_BYTES_MAX = 32 * 1024 * 1024', 'PARSED_BYTES_MAX = 0']
+
+/** @type {import('./edge-helper.js').Script} */
+const script = (request, response, count) => {
+  response.setHeader('Cache-Control', 'max-age=3600').setHeader('ETag', '"1"').setHeader('Cache-Tag', 'all')
+  if (request.headers['if-none-match'] === '"1"') response.statusCode = 304
+  response.end(response.statusCode === 304 ? undefined : request.url === '/large' ? LARGE : `${count} ${PAGE}`)
+}
+
+/** @param {import('node:test').TestContext} t @param {[string, string, string][]} [edits] */
+const start = (t, edits = []) => startEdge(t, script, { maxSizeBytes: MAX_SIZE_BYTES, edits: [NO_MEMORY, ...edits] })
+
+/** @param {Awaited<ReturnType<typeof startEdge>>} edge @param {string[]} urls */
+async function statusesOf (edge, urls) {
+  /** @type {Record<string, number>} */
+  const counts = {}
+  for (const url of urls) {
+    const { cache } = await edge.get(url)
+    counts[cache] = (counts[cache] ?? 0) + 1
+  }
+  return counts
+}
+
+test('a scan of URLs that are used once evicts nothing that was used before it', async (t) => {
+  const edge = await start(t)
+  const used = [...HOT, '/large']
+  assert.deepEqual(await statusesOf(edge, [...used, ...used]), { MISS: used.length, HIT: used.length })
+  assert.deepEqual(await statusesOf(edge, COLD), { MISS: COLD.length })
+  assert.deepEqual(await statusesOf(edge, used), { HIT: used.length })
+  assert.equal((await edge.get('/large')).body, LARGE)
+  assert.equal((await edge.get(HOT[7])).body, `1 ${PAGE}`)
+  assert.ok((await statusesOf(edge, COLD.slice(-300))).HIT > 200, 'others use the room that main does not need')
+})
+
+test('without the second chance, the same scan evicts it: so this test can fail', async (t) => {
+  const edge = await start(t, [['rescue.lua', 'USED = 2', 'USED = 99']])
+  await statusesOf(edge, [...HOT, ...HOT])
+  await statusesOf(edge, COLD)
+  assert.deepEqual(await statusesOf(edge, HOT), { MISS: HOT.length })
+})
+
+test('what was evicted, and comes back, is kept by the next scan', async (t) => {
+  const edge = await start(t)
+  await statusesOf(edge, HOT)
+  await statusesOf(edge, COLD)
+  assert.deepEqual(await statusesOf(edge, HOT), { MISS: HOT.length })
+  await statusesOf(edge, COLD.map((url) => `${url}/next`))
+  assert.deepEqual(await statusesOf(edge, HOT), { HIT: HOT.length })
+})
+
+test('eviction brings back nothing that was purged, and what is stale stays stale', async (t) => {
+  const edge = await start(t)
+  await statusesOf(edge, [...HOT, ...HOT])
+  const url = (/** @type {number} */ at) => `http://${edge.host}${HOT[at]}`
+  await edge.purge({ files: [url(0)] })
+  await edge.purge({ files: [url(1)], invalidate_cache: true })
+  await statusesOf(edge, COLD)
+  assert.deepEqual(await statusesOf(edge, HOT.slice(0, 3)), { MISS: 1, REVALIDATED: 1, HIT: 1 })
+  await edge.purge({ tags: ['all'] })
+  await statusesOf(edge, COLD.map((each) => `${each}/next`))
+  assert.deepEqual(await statusesOf(edge, HOT), { MISS: HOT.length })
+})
+
+test('after a restart the cache still knows what was used', async (t) => {
+  const edge = await start(t)
+  await statusesOf(edge, [...HOT, ...HOT])
+  await statusesOf(edge, COLD.slice(0, 500))
+  const current = path.join(edge.directory, 'answers', 'current')
+  assert.ok(await waitUntil(() => existsSync(current), WAIT_MAX_MS), edge.errors())
+  await edge.restart()
+  assert.deepEqual(await statusesOf(edge, HOT.slice(0, 5)), { HIT: 5 })
+  await statusesOf(edge, COLD.slice(500))
+  assert.deepEqual(await statusesOf(edge, HOT), { HIT: HOT.length })
+})
