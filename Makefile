@@ -100,6 +100,7 @@ bench-edge: setup ## the emulated edge beside nginx's own cache, as ratios; its 
 	@node nginx/bench/edge.js
 	@node nginx/bench/keys.js
 	@node nginx/bench/restart.js
+	@node nginx/bench/scan.js
 
 fuzz-edge: setup ## 100 000 pairs of requests through the edge: do two that differ share an answer?
 	@node nginx/fuzz/main.js $(if $(CASES),--cases $(CASES))

@@ -1,12 +1,11 @@
 // Compares the edge with stock proxy_cache on many keys: node nginx/bench/keys.js. `--help` says what exactly.
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, rmSync, truncateSync } from 'node:fs'
-import http from 'node:http'
 import { availableParallelism, tmpdir } from 'node:os'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
 import { claimMachine } from '@stevec/harness/machine-lock'
-import { createRandom } from '@stevec/harness/random'
+import { draw, fill } from './key-set.js'
 import { startPair } from './pair.js'
 import { loadWithWrk } from './wrk-load.js'
 import { cpuSeconds, workerOf } from './worker.js'
@@ -14,12 +13,9 @@ import { cpuSeconds, workerOf } from './worker.js'
 const KEYS_MAX = 100_000
 const ROUNDS_MAX = 30
 const PURGES_PER_S = 20
-const DRAWN = 200_000
-const FILL_CONNECTIONS = 16
 const SMALL = 'x'.repeat(5_000)
 const LARGE = Buffer.alloc(1_000_000, 'x')
 const CODINGS = ['br', 'gzip', 'identity']
-const SEED = 24
 
 /**
  * @typedef {object} Case
@@ -91,27 +87,7 @@ Example:
   node nginx/bench/keys.js --keys 10000 --rounds 3 --only zipf-1.0
 `
 
-/**
- * Zipf's law: the key of rank r is drawn with a chance in proportion to r^-s.
- * @param {number} keys @param {number} s @returns {number[]}
- */
-function draw (keys, s) {
-  const random = createRandom(SEED)
-  const sums = new Float64Array(keys)
-  for (let rank = 0, sum = 0; rank < keys; rank++) sums[rank] = sum += (rank + 1) ** -s
-  return Array.from({ length: DRAWN }, () => {
-    const wanted = random() * sums[keys - 1]
-    let [low, high] = [0, keys - 1]
-    while (low < high) {
-      const middle = (low + high) >> 1
-      if (sums[middle] < wanted) low = middle + 1
-      else high = middle
-    }
-    return low
-  })
-}
-
-/** @type {http.RequestListener} */
+/** @type {import('node:http').RequestListener} */
 function answer (request, response) {
   response.setHeader('Cache-Control', 'max-age=86400')
   if (request.url?.startsWith('/vary')) {
@@ -119,21 +95,6 @@ function answer (request, response) {
   } else {
     response.end(request.url?.startsWith('/large') ? LARGE : SMALL)
   }
-}
-
-/** @param {number} port @param {string[]} lines */
-async function fill (port, lines) {
-  const agent = new http.Agent({ keepAlive: true, maxSockets: FILL_CONNECTIONS })
-  let next = 0
-  await Promise.all(Array.from({ length: FILL_CONNECTIONS }, async () => {
-    while (next < lines.length) {
-      const [, url, field] = /^GET (\S+) HTTP\/1\.1(?:\|Accept-Encoding: (\S+))?$/.exec(lines[next++]) ?? []
-      const headers = field === undefined ? {} : { 'accept-encoding': field }
-      await new Promise((resolve, reject) => http.get({ host: '127.0.0.1', port, path: url, agent, headers },
-        (response) => response.resume().once('end', resolve)).once('error', reject))
-    }
-  }))
-  agent.destroy()
 }
 
 let unique = 0

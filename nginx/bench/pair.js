@@ -15,10 +15,11 @@ const UP_MAX_MS = 60_000
  * @param {object} options
  * @param {string} options.directory
  * @param {http.RequestListener} options.answer  of the origin
+ * @param {number} [options.maxSizeBytes]  of each cache; default 1 GiB
  * @returns {Promise<{edge: Server & {purge: (body: object) => Promise<void>}, stock: Server, directory: string,
  *   stop: () => Promise<void>}>}
  */
-export async function startPair ({ directory, answer }) {
+export async function startPair ({ directory, answer, maxSizeBytes = 1024 ** 3 }) {
   const [originPort, edgePort, controlPort, stockPort] = await freePorts(4)
   const origin = http.createServer(answer)
   await new Promise((resolve) => origin.listen(originPort, '127.0.0.1', () => resolve(undefined)))
@@ -45,10 +46,11 @@ export async function startPair ({ directory, answer }) {
       origin: { addresses: ['127.0.0.1'], port: originPort, host: '127.0.0.1', tls: false },
       controlPort,
       controlToken: 'bench',
+      maxSizeBytes,
       warm: true
     }, { directory: edgeHome, binary, modulesDirectory: nginxModulesDirectory(binary) ?? '' })
     const configuration = path.join(stockHome, 'nginx.conf')
-    writeFileSync(configuration, stockConfiguration(stockHome, { port: stockPort, originPort }))
+    writeFileSync(configuration, stockConfiguration(stockHome, { port: stockPort, originPort, maxSizeBytes }))
     const edge = {
       port: edgePort,
       pid: await start('edge', prepared),
@@ -82,9 +84,9 @@ async function purge (controlPort, body) {
 
 /**
  * The configuration of an ordinary proxy_cache, with a log of the same size.
- * @param {string} home @param {{port: number, originPort: number}} ports
+ * @param {string} home @param {{port: number, originPort: number, maxSizeBytes: number}} options
  */
-function stockConfiguration (home, { port, originPort }) {
+function stockConfiguration (home, { port, originPort, maxSizeBytes }) {
   return `pid ${home}/nginx.pid;
 error_log ${home}/error.log warn;
 daemon off;
@@ -96,7 +98,7 @@ http {
   access_log ${home}/access.log json;
   client_body_temp_path ${home}/body; proxy_temp_path ${home}/proxy; fastcgi_temp_path ${home}/fastcgi; uwsgi_temp_path ${home}/uwsgi; scgi_temp_path ${home}/scgi;
   keepalive_requests 1000000;
-  proxy_cache_path ${home}/cache levels=1:2 keys_zone=pages:16m max_size=1g use_temp_path=off;
+  proxy_cache_path ${home}/cache levels=1:2 keys_zone=pages:16m max_size=${maxSizeBytes} use_temp_path=off;
   upstream origin { server 127.0.0.1:${originPort}; keepalive 64; keepalive_timeout 4s; }
   server {
     listen 127.0.0.1:${port};

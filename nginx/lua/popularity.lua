@@ -1,6 +1,7 @@
 -- How often keys were used lately, about: what eviction keeps. All workers share one table in a file that is mapped into
--- memory: a slot has the fingerprint of one key and a count. Another key of the same slot lowers the count, and takes
--- the slot at zero, so that keys used once displace none that is used often. (HeavyKeeper, USENIX ATC '18.)
+-- memory. A slot has the fingerprint of a key and a count; a key has two slots to choose from. When both have other
+-- keys, it lowers the smaller count, and takes the slot at zero: so keys that are used once displace each other, and
+-- none that is used often. (The decay of HeavyKeeper, USENIX ATC '18, in buckets of two.)
 local bit = require("bit")
 local ffi = require("ffi")
 local settings = require("settings")
@@ -15,6 +16,7 @@ local BYTES = 2 * SLOTS
 local COUNT_MAX = 4
 local COUNT_BITS = 3
 local COUNT_MASK = 2 ^ COUNT_BITS - 1
+local FINGERPRINT_MASK = 0xffff - COUNT_MASK
 
 ffi.cdef([[
   int fileno(void *);
@@ -24,27 +26,34 @@ local PROT_READ_WRITE, MAP_SHARED = 3, 1
 
 local slots = ffi.new("uint16_t[?]", SLOTS)
 
--- Returns the slot of a key, and its fingerprint in place.
+-- Returns the slot of a key, or the slot with the smaller count of the two that it may take; the fingerprint of the
+-- key, in its place; and whether the slot has it.
 local function locate(key)
   local hash = crc32(key)
-  return hash % SLOTS, lshift(rshift(hash, 19), COUNT_BITS)
+  local slot, fingerprint = hash % (SLOTS / 2) * 2, lshift(rshift(hash, 18), COUNT_BITS)
+  fingerprint = band(fingerprint, FINGERPRINT_MASK)
+  local one, other = slots[slot], slots[slot + 1]
+  if band(one, FINGERPRINT_MASK) == fingerprint and band(one, COUNT_MASK) > 0 then return slot, fingerprint, true end
+  if band(other, FINGERPRINT_MASK) == fingerprint and band(other, COUNT_MASK) > 0 then
+    return slot + 1, fingerprint, true
+  end
+  return band(one, COUNT_MASK) <= band(other, COUNT_MASK) and slot or slot + 1, fingerprint, false
 end
 
 --- Returns how often the key was used lately, 0 to 4.
 function _M.of(key)
-  local slot, fingerprint = locate(key)
-  local value = slots[slot]
-  return band(value, 0xffff - COUNT_MASK) == fingerprint and band(value, COUNT_MASK) or 0
+  local slot, _, found = locate(key)
+  return found and band(slots[slot], COUNT_MASK) or 0
 end
 
 --- Notes that the key was used.
 function _M.note(key)
-  local slot, fingerprint = locate(key)
+  local slot, fingerprint, found = locate(key)
   local value = slots[slot]
   local count = band(value, COUNT_MASK)
-  if band(value, 0xffff - COUNT_MASK) == fingerprint then
+  if found then
     if count < COUNT_MAX then slots[slot] = value + 1 end
-  elseif count > 0 then
+  elseif count > 1 then
     slots[slot] = value - 1
   else
     slots[slot] = bor(fingerprint, 1)
@@ -53,9 +62,8 @@ end
 
 --- Lowers the count of a key by one.
 function _M.lower(key)
-  local slot, fingerprint = locate(key)
-  local value = slots[slot]
-  if band(value, 0xffff - COUNT_MASK) == fingerprint and band(value, COUNT_MASK) > 0 then slots[slot] = value - 1 end
+  local slot, _, found = locate(key)
+  if found then slots[slot] = slots[slot] - 1 end
 end
 
 --- Maps the file; before a worker's first request. Without it, the worker counts for itself.

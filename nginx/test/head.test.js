@@ -62,7 +62,7 @@ const lowered = ([name, value]) => [name.toLowerCase(), value]
 /** @param {string[][]} lines */
 function groupedByName (lines) {
   const first = (/** @type {string[]} */ line) => lines.findIndex((other) => lowered(other)[0] === lowered(line)[0])
-  return lines.toSorted((one, other) => first(one) - first(other))
+  return [...lines].sort((one, other) => first(one) - first(other))
 }
 
 test('a head on disk says what the entry said, with any number of fields, values and tags', () => {
