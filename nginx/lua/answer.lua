@@ -16,7 +16,8 @@ local TAGS_MAX = 1000
 -- consumes the others itself.
 local DROPPED = {
   connection = true, ["keep-alive"] = true, ["proxy-connection"] = true, ["proxy-authenticate"] = true,
-  ["proxy-authentication-info"] = true, te = true, trailer = true, ["transfer-encoding"] = true, upgrade = true,
+  ["proxy-authentication-info"] = true, ["proxy-authorization"] = true, te = true, trailer = true,
+  ["transfer-encoding"] = true, upgrade = true,
   ["content-length"] = true, age = true,
   ["cf-cache-status"] = true, ["cf-ray"] = true, ["cache-tag"] = true, ["cloudflare-cdn-cache-control"] = true,
 }
@@ -95,10 +96,20 @@ function _M.entry(answer, judgement, request, clock)
   }, answer.fields, judgement)
 end
 
+local function grouped(headers)
+  local fields = {}
+  for _, header in ipairs(headers) do
+    local name = lower(header[1])
+    fields[name] = fields[name] or {}
+    table.insert(fields[name], header[2])
+  end
+  return fields
+end
+
 --- Applies the headers of a 304 (or a HEAD) to a stored entry, RFC 9111 §4.3.4.
--- Returns the new entry and its judgement.
+-- Returns the new entry, its judgement, and whether it may be stored in the place of the old one.
 function _M.updated(old, answer, clock, authorized)
-  local fields, headers = {}, {}
+  local headers = {}
   local kept = _M.kept_headers(answer.headers, answer.fields)
   local replaced = { date = true }
   for _, header in ipairs(kept) do
@@ -111,11 +122,7 @@ function _M.updated(old, answer, clock, authorized)
   for _, header in ipairs(kept) do
     if not NOT_UPDATED[lower(header[1])] then headers[#headers + 1] = header end
   end
-  for _, header in ipairs(headers) do
-    local name = lower(header[1])
-    fields[name] = fields[name] or {}
-    table.insert(fields[name], header[2])
-  end
+  local fields = grouped(headers)
   dated(headers, fields, answer.received_s)
   fields.age = answer.fields.age
   fields["cloudflare-cdn-cache-control"] = answer.fields["cloudflare-cdn-cache-control"] or old.targeted
@@ -132,7 +139,9 @@ function _M.updated(old, answer, clock, authorized)
     tags = tags, groups = groups, any_tag = any_tag or any_group,
   }, fields, judgement)
   entry.targeted = fields["cloudflare-cdn-cache-control"]
-  return entry, judgement
+  -- Its key is made from the Vary that it had.
+  local moved = vary.selection(fields) ~= vary.selection(grouped(prepared.lines(old)))
+  return entry, judgement, judgement.storable and not moved
 end
 
 return _M

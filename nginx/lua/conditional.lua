@@ -9,7 +9,8 @@ local function one_text(value)
   return type(value) == "table" and table.concat(value, ", ") or value
 end
 
-local function opaque(tag)
+--- Returns an entity tag without its mark of weakness.
+function _M.opaque(tag)
   return match(tag, "^W/(.*)$") or tag
 end
 
@@ -17,7 +18,7 @@ end
 local function lists(text, etag)
   if match(text, "^%s*%*%s*$") then return true end
   if not etag then return false end
-  local at, wanted = 1, opaque(etag)
+  local at, wanted = 1, _M.opaque(etag)
   while true do
     local start = match(text, "^[%s,]*()", at)
     local tag, after = match(text, '^(W?/?"[^"]*")()', start)
@@ -25,7 +26,7 @@ local function lists(text, etag)
       tag, after = match(text, "^([^,%s]+)()", start)
       if not tag then return false end
     end
-    if tag == etag or opaque(tag) == wanted then return true end
+    if tag == etag or _M.opaque(tag) == wanted then return true end
     at = after
   end
 end
@@ -45,8 +46,8 @@ function _M.not_modified(entry, fields, now_s)
   return modified_s ~= nil and modified_s <= since_s
 end
 
--- A date is a strong validator if the response is at least a second younger: RFC 9110 §8.8.2.2.
-local function is_strong_date(entry, now_s)
+--- Whether Last-Modified is a strong validator: the response is at least a second younger, RFC 9110 §8.8.2.2.
+function _M.is_strong_date(entry, now_s)
   local modified_s = entry.last_modified and http_date.parse(entry.last_modified, now_s)
   local date_s = entry.date and http_date.parse(entry.date, now_s)
   return modified_s ~= nil and date_s ~= nil and date_s - modified_s >= 1
@@ -57,7 +58,7 @@ local function range_allowed(entry, condition, now_s)
   if condition == nil then return true end
   if type(condition) ~= "string" then return false end
   if find(condition, '^"') then return condition == entry.etag end
-  return condition == entry.last_modified and is_strong_date(entry, now_s)
+  return condition == entry.last_modified and _M.is_strong_date(entry, now_s)
 end
 
 --- Returns "all" (send the whole body), "none" (416), or the first and last byte.
@@ -69,9 +70,11 @@ function _M.range(entry, fields, size, now_s)
   local first, last = match(range, "^[bB][yY][tT][eE][sS]=[ \t]*(%d*)%-(%d*)[ \t]*$")
   if not first or first == "" and last == "" then return "all" end
   if first == "" then
-    local count = math.min(tonumber(last), size)
+    local count = tonumber(last)
     if count == 0 then return "none" end
-    return size - count, size - 1
+    -- RFC 9110 §14.1.2: satisfiable, but no Content-Range can say so.
+    if size == 0 then return "all" end
+    return size - math.min(count, size), size - 1
   end
   local from, to = tonumber(first), last == "" and size - 1 or tonumber(last)
   if to < from and last ~= "" then return "all" end

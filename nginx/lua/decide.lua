@@ -36,6 +36,8 @@ local function serve(entry, directives, now_s)
   if left_s > 0 then return SERVE_FRESH end
   -- RFC 9111 §4.2.4: stale, and only a permission of the origin or of the request allows it.
   if entry.stale_forbidden then return nil end
+  -- RFC 9111 §5.2.1.1: with max-age alone, the client wants nothing stale.
+  if max_age ~= nil and directives["max-stale"] == nil then return nil end
   if entry.stale_while_revalidate_s > 0 and -left_s <= entry.stale_while_revalidate_s then
     return {
       kind = "serve_while_revalidating", cache_status = "UPDATING",

@@ -6,6 +6,7 @@ local fast_path = require("fast_path")
 local flights = require("flight")
 local forward = require("forward")
 local journal = require("journal")
+local max_forwards = require("max_forwards")
 local no_vary_search = require("no_vary_search")
 local pass = require("pass").pass
 local popularity = require("popularity")
@@ -59,8 +60,10 @@ end
 
 local function read_request()
   local request, reason = requests.read()
-  if request and not request.looped then return request end
+  local forwardable = request and not request.looped and max_forwards.count(request)
+  if forwardable then return request end
   ngx.var.cache_status = "DYNAMIC"
+  if request and not request.looped then return reply.options() end
   if request then return reply.say(508, "508 Loop Detected: the origin sends the request back to this edge") end
   reply.say(400, "400 Bad Request: " .. reason)
 end

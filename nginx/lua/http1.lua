@@ -67,30 +67,36 @@ local function group(headers)
   return fields
 end
 
--- How the body ends, RFC 9112 §6.3: "none", "chunked", "length" (and the number of bytes) or "close".
+-- Returns the number that Content-Length says, or nil and a reason.
+local function length_of(lines)
+  local length
+  -- RFC 9112 §6.3, 5: the same number, repeated in a list or on several lines, may count as one.
+  for _, line in ipairs(lines) do
+    for member in string.gmatch(line, "[^,]+") do
+      local digits = match(member, "^%s*(%d+)%s*$")
+      if not digits or #digits > 15 or length and digits ~= length then
+        return nil, "its Content-Length is malformed"
+      end
+      length = digits
+    end
+  end
+  if not length then return nil, "its Content-Length is malformed" end
+  return tonumber(length)
+end
+
+-- How the body ends, RFC 9112 §6.3: "none" (and, after a HEAD, the number of bytes of a GET), "chunked", "length" (and
+-- the number of bytes) or "close".
 local function framing(method, status, fields)
-  if method == "HEAD" or status == 204 or status == 304 then return "none" end
   local coding, lengths = fields["transfer-encoding"], fields["content-length"]
+  if status == 204 or status == 304 or method == "HEAD" and (coding or not lengths) then return "none" end
   if coding then
     if #coding ~= 1 or lower(coding[1]) ~= "chunked" then return nil, "its transfer coding is not known" end
     return "chunked"
   end
-  if lengths then
-    local length = match(lengths[1], "^%d+$")
-    -- RFC 9112 §6.3, 5: the same number, repeated in a list or on several lines, may count as one.
-    for _, line in ipairs(lengths) do
-      for member in string.gmatch(line, "[^,]+") do
-        local digits = match(member, "^%s*(%d+)%s*$")
-        if not digits or #digits > 15 or length and digits ~= length then
-          return nil, "its Content-Length is malformed"
-        end
-        length = digits
-      end
-    end
-    if not length then return nil, "its Content-Length is malformed" end
-    return "length", tonumber(length)
-  end
-  return "close"
+  if not lengths then return "close" end
+  local length, why = length_of(lengths)
+  if not length then return nil, why end
+  return method == "HEAD" and "none" or "length", length
 end
 
 -- Whether the connection can be used again after this answer, RFC 9112 §9.3.
@@ -104,7 +110,8 @@ end
 
 --- Reads the head of the final response to a request with this method.
 -- Returns true and sets status, headers ({name, value} in their order), fields (lower-case name → lines), framing,
--- length (nil: unknown), left and keep (the connection can be used again); or returns nil and a reason.
+-- length (nil: unknown), said_length (what a GET would get, after a HEAD), left and keep (the connection can be used
+-- again); or returns nil and a reason.
 function _M.read_head(answer, method)
   for _ = 0, INTERIM_MAX do
     local head, why = head_text(answer)
@@ -117,6 +124,7 @@ function _M.read_head(answer, method)
       answer.headers, answer.fields = headers, group(headers)
       answer.framing, answer.length = framing(method, status, answer.fields)
       if not answer.framing then return nil, answer.length end
+      if answer.framing == "none" then answer.said_length, answer.length = answer.length, nil end
       answer.left, answer.keep = answer.length, keeps_alive(answer, minor)
       return true
     end

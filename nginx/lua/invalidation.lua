@@ -7,10 +7,12 @@ local _M = {}
 
 local SAFE = { GET = true, HEAD = true, OPTIONS = true, TRACE = true }
 
--- Returns the address that a Location names; nil when it is on another host.
+-- Returns the address that a Location names; nil when it is of another origin: scheme, host or port.
 local function address_of(target, request)
-  local authority, rest = string.match(target, "^[hH][tT][tT][pP][sS]?://([^/?#]*)([^#]*)")
+  local scheme, authority, rest = string.match(target, "^([hH][tT][tT][pP][sS]?)://([^/?#]*)([^#]*)")
   if authority then
+    -- A proxy in front of the edge may speak TLS for it.
+    if string.lower(scheme) ~= string.lower(request.fields["x-forwarded-proto"] or ngx.var.scheme) then return nil end
     authority = string.gsub(string.lower(authority), settings.default_port, "")
     return authority == request.host and request.host .. (rest == "" and "/" or rest) or nil
   end

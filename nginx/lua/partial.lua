@@ -33,19 +33,18 @@ local function pieces_of(flight, first, last)
   end, function() return offset <= last and body_stream.dry(flight) end
 end
 
-local function head(flight, request, cache_status, status, range, length)
+local function head(flight, request, cache_status, first, last)
   reply.head(flight.answer, request)
   cache_statuses.add_of_origin(request, flight.answer.status, flight.outcome ~= "superseded" and flight.ttl_s or nil)
-  ngx.status = status
   ngx.header["CF-Cache-Status"], ngx.var.cache_status = cache_status, cache_status
-  ngx.header["Content-Range"], ngx.header["Content-Length"] = "bytes " .. range, length
+  reply.as_part(first, last, flight.answer.length)
 end
 
 local function answer_part(flight, request, cache_status, first, last)
   local next_piece, dry = pieces_of(flight, first, last)
   local piece = next_piece()
   if not piece then return false end
-  head(flight, request, cache_status, 206, first .. "-" .. last .. "/" .. flight.answer.length, last - first + 1)
+  head(flight, request, cache_status, first, last)
   reply.pieces(function()
     if not piece then return next_piece() end
     local held = piece
@@ -56,8 +55,7 @@ local function answer_part(flight, request, cache_status, first, last)
 end
 
 local function answer_unsatisfiable(flight, request, cache_status)
-  head(flight, request, cache_status, 416, "*/" .. flight.answer.length, 0)
-  ngx.header["Content-Type"], ngx.header["Content-Encoding"] = nil, nil
+  head(flight, request, cache_status)
   ngx.send_headers()
   body_stream.leave(flight)
 end
@@ -69,7 +67,7 @@ function _M.answer(flight, request, cache_status)
   if request.method ~= "GET" then return false end
   local selected = selected_by(answer)
   if conditional.not_modified(selected, fields, now_s) then return false end
-  local first, last = conditional.range(selected, fields, answer.length or 0, now_s)
+  local first, last = conditional.range(selected, fields, answer.length or math.huge, now_s)
   if first == "all" then
     reply.relay(flight, cache_status, request)
     return true

@@ -25,10 +25,7 @@ local function relay(answer, request, cache_status)
   local header = ngx.header
   header["CF-Cache-Status"] = cache_status
   cache_statuses.add_of_origin(request, answer.status)
-  local length = answer.length
-  if answer.framing == "none" and request.method == "HEAD" then
-    length = answer.fields["content-length"] and answer.fields["content-length"][1]
-  end
+  local length = answer.length or answer.said_length
   if length then header["Content-Length"] = length end
   ngx.send_headers()
   if answer.framing == "none" then return origin.release(answer) end

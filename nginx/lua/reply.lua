@@ -19,6 +19,7 @@ local UNSENT_BYTES_MAX = 256 * 1024
 -- RFC 9110 §15.4.5: a 304 has no body and does not describe one.
 local NOT_IN_304 = {
   ["content-type"] = true, ["content-encoding"] = true, ["content-language"] = true, ["content-range"] = true,
+  ["content-digest"] = true, ["content-md5"] = true,
 }
 -- What the edge itself answers for the origin.
 local FAILURES = {
@@ -32,6 +33,13 @@ function _M.say(status, text)
   ngx.header["Content-Type"] = "text/plain; charset=utf-8"
   ngx.header["Content-Length"] = #text + 1
   ngx.say(text)
+end
+
+--- Answers OPTIONS in place of the origin.
+function _M.options()
+  ngx.status = 204
+  ngx.header["Allow"] = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"
+  ngx.send_headers()
 end
 
 -- nginx takes several lines of one name as a list.
@@ -85,6 +93,17 @@ local function hide_conditions()
   end
 end
 
+--- Turns the head of a whole response into that of a part, RFC 9110 §15.3.7; without `first`, into that of a 416.
+function _M.as_part(first, last, size)
+  local header = ngx.header
+  ngx.status = first and 206 or 416
+  header["Content-Range"] = "bytes " .. (first and first .. "-" .. last or "*") .. "/" .. size
+  header["Content-Length"] = first and last - first + 1 or 0
+  -- Digests of the whole content, RFC 9530 §2.
+  header["Content-Digest"], header["Content-MD5"] = nil, nil
+  if not first then header["Content-Type"], header["Content-Encoding"] = nil, nil end
+end
+
 --- Answers from an entry; `cache_status` is the reported one.
 -- Returns false, before anything is sent, when its body is gone.
 function _M.entry(entry, cache_status, request, now_s)
@@ -116,21 +135,18 @@ function _M.entry(entry, cache_status, request, now_s)
   if fields and not only_head then
     first, last = conditional.range(entry, fields, size, now_s)
     if first == "none" then
-      ngx.status = 416
-      header["Content-Range"] = "bytes */" .. size
-      header["Content-Length"] = 0
-      header["Content-Type"], header["Content-Encoding"] = nil, nil
+      _M.as_part(nil, nil, size)
       ngx.send_headers()
       return true
-    elseif first == "all" then
-      first = nil
-    else
-      ngx.status = 206
-      header["Content-Range"] = "bytes " .. first .. "-" .. last .. "/" .. size
     end
+    if first == "all" then first = nil end
   end
   if request.conditions_said then hide_conditions() end
-  if entry.status ~= 204 then header["Content-Length"] = first and last - first + 1 or size end
+  if first then
+    _M.as_part(first, last, size)
+  elseif entry.status ~= 204 then
+    header["Content-Length"] = size
+  end
   if only_head or entry.status == 204 then
     ngx.send_headers()
   elseif entry.body then
@@ -196,8 +212,7 @@ function _M.relay(flight, cache_status, request)
   cache_statuses.add_of_origin(request, answer.status, flight.outcome ~= "superseded" and flight.ttl_s or nil)
   ngx.var.cache_status = cache_status
   if request.method == "HEAD" or answer.framing == "none" then
-    local says = answer.fields["content-length"]
-    if request.method == "HEAD" and says then ngx.header["Content-Length"] = says[1] end
+    ngx.header["Content-Length"] = answer.said_length or length
     ngx.send_headers()
     return body_stream.leave(flight)
   end
@@ -243,9 +258,7 @@ function _M.growing(flight, request, first, last)
   send_entry(entry)
   local offset, after = first or 0, last and last + 1 or growing.length
   header["CF-Cache-Status"], header["Age"], header["Content-Length"] = "HIT", age, after - offset
-  if first then
-    ngx.status, header["Content-Range"] = 206, "bytes " .. first .. "-" .. last .. "/" .. growing.length
-  end
+  if first then _M.as_part(first, last, growing.length) end
   cache_statuses.add_of_entry(entry, request, ngx.now())
   _M.pieces(function()
     local data = offset < after and body_stream.read_growing(flight, file, offset, after - offset)

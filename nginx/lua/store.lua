@@ -86,16 +86,17 @@ local function find(base, request)
   local value = index:get(base)
   if not value then return nil, base, "uri-miss" end
   if places.is(value) then return get(base, value), base, "uri-miss" end
-  local first, missed = nil, "vary-miss"
+  local first, missed, newest = nil, "vary-miss", nil
   for selection in string.gmatch(value, "[^|]+") do
     local key = vary.key(base, selection, request)
     first = first or key
     local place = index:get(key)
     local entry = place and get(key, place)
-    if entry then return entry, key end
+    if entry and not (newest and vary.is_newer(newest, entry, ngx.time())) then newest = entry end
     -- This variant was stored, and is purged or evicted; whether others are left is not known.
     if place then missed = "miss" end
   end
+  if newest then return newest, newest.key end
   return nil, first or base, missed
 end
 

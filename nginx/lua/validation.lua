@@ -1,5 +1,6 @@
 -- Validates a stored response at the origin, and updates it by what the origin says: RFC 9111 §4.3.
 local answers = require("answer")
+local conditional = require("conditional")
 local flights = require("flight")
 local freshness = require("freshness")
 local origin = require("origin")
@@ -23,18 +24,25 @@ function _M.conditions(entry)
   return lines
 end
 
---- Whether the answer names another representation: such a 304 says nothing about the entry, RFC 9111 §4.3.4.
+--- Whether the validators of the answer name another representation: such a 304 says nothing about the entry, RFC 9111
+-- §4.3.4. Without any validator, it can mean only the entry that the request named.
 function _M.names_another(entry, answer)
-  local etag, stored = answer.fields.etag and answer.fields.etag[1], entry.etag
-  if etag == nil or stored == nil then return false end
-  return etag ~= stored and "W/" .. etag ~= stored and etag ~= "W/" .. stored
+  local fields, stored = answer.fields, entry.etag
+  local etag, modified = fields.etag and fields.etag[1], fields["last-modified"] and fields["last-modified"][1]
+  local same_time = modified ~= nil and modified == entry.last_modified
+  if etag == nil then return modified ~= nil and not same_time end
+  if stored and conditional.opaque(etag) ~= conditional.opaque(stored) then return true end
+  local weak = conditional.opaque(etag) ~= etag
+  if etag == stored or stored and weak then return false end
+  -- A strong tag where the entry has a weak one or none: only its time can say that it is the same.
+  return not (same_time and (weak or conditional.is_strong_date(entry, ngx.now())))
 end
 
 --- Updates the flight's entry by a 304, and ends the flight.
 function _M.revalidated(flight, answer)
   origin.release(answer)
   local old = flight.entry
-  local entry, judgement = answers.updated(old, answer, flight.clock, flight.authorized)
+  local entry, judgement, storable = answers.updated(old, answer, flight.clock, flight.authorized)
   local reusable, in_time = freshness.reusable(judgement, answer)
   entry.body, entry.body_segment = old.body, old.body_segment
   entry.body_offset, entry.body_bytes = old.body_offset, old.body_bytes
@@ -42,8 +50,8 @@ function _M.revalidated(flight, answer)
   -- The 304 concerns this client alone; the stored entry stays as it is.
   if flight.no_store or flight.authorized and not judgement.storable then return flights.finish(flight, "unshared") end
   local stored, message
-  if judgement.storable then stored, message = store.put_head(entry, old) else store.forget(old) end
-  if not (judgement.storable and in_time) then flights.note_shareable(flight, false) end
+  if storable then stored, message = store.put_head(entry, old) else store.forget(old) end
+  if not (storable and in_time) then flights.note_shareable(flight, false) end
   local outcome = stored and "stored" or store.SUPERSEDED[message] and "superseded" or "unshared"
   flights.finish(flight, reusable and outcome or "unshared")
 end
@@ -53,13 +61,16 @@ function _M.learn_from_head(flight, answer)
   local old = flight.entry
   if flight.authorized or flight.no_store then return end
   if not old or answer.status ~= 200 or old.status ~= 200 then return end
-  local length = answer.fields["content-length"]
   local modified = answer.fields["last-modified"]
-  local other_length = length and tonumber(length[1]) ~= old.body_bytes
-  local other_time = modified and old.last_modified and modified[1] ~= old.last_modified
+  local other_length = answer.said_length and answer.said_length ~= old.body_bytes
+  local other_time = modified and modified[1] ~= old.last_modified
   if _M.names_another(old, answer) or other_length or other_time then return store.forget(old) end
-  local entry, judgement = answers.updated(old, answer, flight.clock, false)
-  if judgement.storable then store.put_head(entry, old) end
+  local entry, judgement, storable = answers.updated(old, answer, flight.clock, false)
+  if storable then
+    store.put_head(entry, old)
+  elseif judgement.storable then
+    store.forget(old)
+  end
 end
 
 return _M

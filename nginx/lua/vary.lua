@@ -1,5 +1,6 @@
 -- Selects the stored response for a request by Vary, RFC 9111 §4.1.
 local encodings = require("encodings")
+local http_date = require("http_date")
 local settings = require("settings")
 
 local _M = {}
@@ -26,6 +27,14 @@ function _M.selection(fields)
   if #names == 0 then return nil end
   table.sort(names)
   return table.concat(names, ",", 1, math.min(#names, NAMES_MAX)), #names > NAMES_MAX
+end
+
+--- Whether the first of two entries for a request is the more recent one by its Date, RFC 9111 §4.
+function _M.is_newer(one, other, now_s)
+  local one_s = one.date and http_date.parse(one.date, now_s) or one.received_s
+  local other_s = other.date and http_date.parse(other.date, now_s) or other.received_s
+  if one_s == other_s then return one.received_s > other.received_s end
+  return one_s > other_s
 end
 
 -- White space around commas and the split over lines do not matter, RFC 9111 §4.1.

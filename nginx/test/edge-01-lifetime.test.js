@@ -63,6 +63,7 @@ const CASES = [
   ['Expires in another time zone', { expires: httpDate(60).replace('GMT', 'EST') }, { rfc9111: false }],
   ['Expires in the past', { expires: httpDate(-60) }, { rfc9111: false }],
   ['Expires: 0', { expires: '0' }, { rfc9111: false }],
+  ['two Expires, the first in the past', { expires: [httpDate(-60), httpDate(60)] }, { rfc9111: false }],
   ['Expires after Date but in the past', { expires: httpDate(-30), date: httpDate(-100) }, { rfc9111: false }],
   [
     'Expires in the format of RFC 850',
@@ -77,6 +78,7 @@ const CASES = [
     { 'cache-control': 'max-age=60', age: '10, 600' },
     { rfc9111: true }
   ],
+  ['an Age above 2^31', { 'cache-control': 'max-age=60', age: '99999999999999999999' }, { rfc9111: false }],
   ['an Age that is not a number', { 'cache-control': 'max-age=60', age: '1h' }, { rfc9111: true }],
   ['a Date older than max-age', { 'cache-control': 'max-age=60', date: httpDate(-120) }, { rfc9111: false }],
   ['no-store', { 'cache-control': 'no-store, max-age=60' }, { rfc9111: false }],
@@ -93,6 +95,7 @@ const CASES = [
     { 'cache-control': 'must-understand, max-age=60' },
     { rfc9111: false, status: 299 }
   ],
+  ['an unknown directive', { 'cache-control': 'max-age=60, x-unknown, y="no-store"' }, { rfc9111: true }],
   ['an unknown status', { 'cache-control': 'max-age=60' }, { rfc9111: true, status: 299 }],
   ['Vary: *', { 'cache-control': 'max-age=60', vary: '*' }, { rfc9111: false }],
   ['Vary: * in a list', { 'cache-control': 'max-age=60', vary: 'accept, *' }, { rfc9111: false }],
@@ -151,6 +154,11 @@ const CASES = [
     'only a Last-Modified ten days ago',
     { 'last-modified': httpDate(-864000) },
     { rfc9111: true, cloudflare: true }
+  ],
+  [
+    'only a Last-Modified on a 403',
+    { 'last-modified': httpDate(-864000) },
+    { rfc9111: false, cloudflare: false, status: 403 }
   ],
   ['no caching headers', {}, { rfc9111: false, cloudflare: true }],
   ['no caching headers on a 404', {}, { rfc9111: false, cloudflare: true, status: 404 }],

@@ -22,6 +22,7 @@ describe('a condition on a stored response', () => {
   for (const [url, headers, status] of /** @type {[string, Record<string, string>, number][]} */ ([
     ['/strong', { 'if-none-match': '"one"' }, 304],
     ['/strong', { 'if-none-match': 'W/"one"' }, 304],
+    ['/strong', { 'if-none-match': 'w/"one"' }, 200],
     ['/strong', { 'if-none-match': '"two"' }, 200],
     ['/strong', { 'if-none-match': '"two", "one"' }, 304],
     ['/strong', { 'if-none-match': '"two","one" , "three"' }, 304],
@@ -32,6 +33,7 @@ describe('a condition on a stored response', () => {
     ['/strong', { 'if-modified-since': 'Tue, 03 Jun 2025 10:00:00 GMT' }, 304],
     ['/strong', { 'if-modified-since': 'Sun, 01 Jun 2025 10:00:00 GMT' }, 200],
     ['/strong', { 'if-modified-since': 'soon' }, 200],
+    ['/strong', { 'if-modified-since': `${MODIFIED}, ${MODIFIED}` }, 200],
     ['/strong', { 'if-none-match': '"two"', 'if-modified-since': MODIFIED }, 200],
     ['/strong', { 'if-none-match': '"one"', 'if-modified-since': 'Sun, 01 Jun 2025 10:00:00 GMT' }, 304],
     ['/dated', { 'if-none-match': '"one"' }, 200],
@@ -146,6 +148,50 @@ test('after a 304 with another ETag the edge fetches the response again', async 
   await edge.get('/')
   await passing(1_050)
   assert.equal((await edge.get('/')).body, 'body 3')
+})
+
+describe('a 304 updates the stored response', () => {
+  const [LATER, LAST] = ['Tue, 03 Jun 2025 10:00:00 GMT', 'Wed, 04 Jun 2025 10:00:00 GMT']
+  /** @typedef {Record<string, string>} Fields */
+  /** The validators of the stored response and of the 304. @type {[stored: Fields, said: Fields, is: boolean][]} */
+  const cases = [
+    [{ etag: '"1"' }, { etag: '"1"' }, true],
+    [{ etag: '"1"' }, { etag: 'W/"1"' }, true],
+    [{ etag: 'W/"1"' }, { etag: 'W/"1"' }, true],
+    [{ etag: 'W/"1"' }, { etag: '"1"' }, false],
+    [{ etag: 'W/"1"', 'last-modified': MODIFIED }, { etag: '"1"', 'last-modified': MODIFIED }, true],
+    [{ etag: 'W/"1"', 'last-modified': LAST }, { etag: '"1"', 'last-modified': LAST }, false],
+    [{ etag: '"1"', 'last-modified': MODIFIED }, { etag: '"1"', 'last-modified': LATER }, true],
+    [{ etag: '"1"', 'last-modified': MODIFIED }, { etag: '"2"', 'last-modified': MODIFIED }, false],
+    [{ etag: '"1"', 'last-modified': MODIFIED }, { 'last-modified': LATER }, false],
+    [{ 'last-modified': MODIFIED }, { 'last-modified': MODIFIED }, true],
+    [{ 'last-modified': MODIFIED }, { 'last-modified': LATER }, false],
+    [{ 'last-modified': MODIFIED }, { etag: '"1"' }, false],
+    [{ 'last-modified': MODIFIED }, { etag: 'W/"1"' }, false],
+    [{ etag: '"1"', 'last-modified': MODIFIED }, {}, true]
+  ]
+  /** @type {Awaited<ReturnType<typeof startEdge>>} */
+  let edge
+  before(async () => {
+    edge = await startEdge(null, (request, response, count) => {
+      const [stored, said] = cases[Number(request.url?.slice(1))]
+      const conditional = request.headers['if-none-match'] ?? request.headers['if-modified-since']
+      const validators = conditional === undefined ? stored : said
+      response.writeHead(conditional === undefined ? 200 : 304, {
+        'cache-control': 'no-cache', date: LAST, 'x-count': count, ...validators
+      }).end(conditional === undefined ? `body ${count}` : '')
+    }, { profile: 'rfc9111' })
+  })
+  after(() => edge.stop())
+  for (const [index, [stored, said, is]] of cases.entries()) {
+    test(`${is ? '' : 'not '}with ${JSON.stringify(said)} after ${JSON.stringify(stored)}`, async () => {
+      await edge.get(`/${index}`)
+      const { body, headers } = await edge.get(`/${index}`)
+      assert.deepEqual([body, headers['x-count']], is ? ['body 1', '2'] : ['body 3', '3'])
+      const asked = edge.arrived.filter(({ url }) => url === `/${index}`)[1].headers
+      assert.deepEqual([asked['if-none-match'], asked['if-modified-since']], [stored.etag, stored['last-modified']])
+    })
+  }
 })
 
 test('rfc9111 stores a response with no-cache and revalidates it on each request', async (t) => {

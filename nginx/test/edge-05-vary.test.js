@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { startEdge } from './edge-helper.js'
+import { httpDate, startEdge } from './edge-helper.js'
 
 /** @type {import('./edge-helper.js').Script} */
 const script = (request, response) => {
@@ -27,6 +27,52 @@ test('rfc9111 stores one response for each combination of the headers that Vary 
   assert.equal((await edge.get('/', { 'accept-language': 'sl, en' })).cache, 'MISS')
   assert.equal((await edge.get('/', { 'accept-language': 'sl,en' })).cache, 'HIT')
 })
+
+test('a header that is absent and an empty one are two variants', async (t) => {
+  const edge = await startEdge(t, (request, response) => response.setHeader('Cache-Control', 'max-age=60')
+    .setHeader('Vary', 'X-Two')
+    .end(typeof request.headers['x-two']), { profile: 'rfc9111' })
+  for (const cache of ['MISS', 'HIT']) {
+    assert.deepEqual(
+      await Promise.all([undefined, { 'x-two': '' }].map(async (headers) => {
+        const answer = await edge.get('/', headers)
+        return [answer.cache, answer.body]
+      })),
+      [[cache, 'undefined'], [cache, 'string']]
+    )
+  }
+})
+
+test('of several stored responses that a request selects, the one with the latest Date is sent', async (t) => {
+  const edge = await startEdge(t, (request, response) => {
+    const isNew = request.headers['x-a'] === '2'
+    response.writeHead(200, {
+      'cache-control': 'max-age=600', vary: isNew ? 'x-b' : 'x-a', date: httpDate(isNew ? 0 : -100)
+    }).end(`${request.headers['x-a']} ${request.headers['x-b']}`)
+  }, { profile: 'rfc9111' })
+  await edge.get('/', { 'x-a': '1', 'x-b': '1' })
+  await edge.get('/', { 'x-a': '2', 'x-b': '1' })
+  // The order of the selections is now that of this response.
+  await edge.get('/', { 'x-a': '3', 'x-b': '2' })
+  const { cache, body } = await edge.get('/', { 'x-a': '1', 'x-b': '1' })
+  assert.deepEqual([cache, body], ['HIT', '2 1'])
+})
+
+for (const before of ['', 'x-a']) {
+  test(`a 304 with another Vary than ${before || 'none'} removes the stored response`, async (t) => {
+    const edge = await startEdge(t, (request, response, count) => {
+      const unchanged = request.headers['if-none-match'] !== undefined
+      response.writeHead(unchanged ? 304 : 200, {
+        'cache-control': 'max-age=60', etag: '"1"', ...(count === 1 && !before ? {} : { vary: count === 1 ? before : 'x-b' })
+      }).end(unchanged ? '' : `${request.headers['x-b']}`)
+    }, { profile: 'rfc9111' })
+    await edge.get('/', { 'x-b': '1' })
+    const validated = await edge.get('/', { 'x-b': '1', 'cache-control': 'no-cache' })
+    assert.deepEqual([validated.cache, validated.body], ['REVALIDATED', '1'])
+    const other = await edge.get('/', { 'x-b': '2' })
+    assert.deepEqual([other.cache, other.body], ['MISS', '2'])
+  })
+}
 
 test('a purge of a URL removes all its variants', async (t) => {
   const edge = await startEdge(t, script, { profile: 'rfc9111' })

@@ -97,6 +97,18 @@ test('while the origin is down, clients get a stale response with stale-if-error
   assert.equal((await edge.get('/shown')).status, 502)
 })
 
+test('while the origin is down, a stale response with must-revalidate is an error, whatever the request allows', async (t) => {
+  const edge = await startEdge(
+    t,
+    (_request, response) => response.setHeader('Cache-Control', 'max-age=1, must-revalidate').end('body'),
+    { profile: 'rfc9111' }
+  )
+  await edge.get('/')
+  await edge.closeOrigin()
+  await passing(1_050)
+  assert.equal((await edge.get('/', { 'cache-control': 'max-stale' })).status, 502)
+})
+
 test('until its window ends, stale-if-error applies to an origin that closes without a response', async (t) => {
   let requests = 0
   const edge = await startEdge(t, byteServer((socket) => {

@@ -10,7 +10,7 @@ test('hop-by-hop headers, those that Connection lists, and those for the CDN do 
   const edge = await startEdge(t, byteServer((socket) => socket.write(
     'HTTP/1.1 200 OK\r\nConnection: keep-alive, X-Hop\r\nX-Hop: 1\r\nKeep-Alive: timeout=5\r\n' +
     'Proxy-Connection: x\r\nTE: x\r\nTrailer: x\r\nUpgrade: x\r\nProxy-Authenticate: Basic\r\n' +
-    'Proxy-Authentication-Info: x\r\n' +
+    'Proxy-Authentication-Info: x\r\nProxy-Authorization: x\r\n' +
     'Cache-Tag: a,b\r\nCloudflare-CDN-Cache-Control: max-age=60\r\nCDN-Cache-Control: max-age=50\r\n' +
     'X-Kept: 1\r\nX-Twice: 1\r\nX-Twice: 2\r\nContent-Length: 4\r\n\r\nbody')))
   for (const cache of ['MISS', 'HIT']) {
@@ -18,7 +18,7 @@ test('hop-by-hop headers, those that Connection lists, and those for the CDN do 
     assert.equal(status, cache)
     for (const name of [
       'x-hop', 'keep-alive', 'proxy-connection', 'te', 'trailer', 'upgrade', 'proxy-authenticate',
-      'proxy-authentication-info', 'cache-tag', 'cloudflare-cdn-cache-control'
+      'proxy-authentication-info', 'proxy-authorization', 'cache-tag', 'cloudflare-cdn-cache-control'
     ]) {
       assert.equal(headers[name], undefined, name)
     }
@@ -136,6 +136,25 @@ test('an Expect of the client is answered by the edge, and does not reach the or
   )
   assert.match(text, /^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 200 /)
   assert.equal(edge.arrived[0].headers.expect, undefined)
+})
+
+test('a client of HTTP/1.0 gets no interim response', async (t) => {
+  const edge = await startEdge(t, (request, response) => request.resume().on('end', () => response.end('body')))
+  const text = await edge.raw(
+    `PUT / HTTP/1.0\r\nHost: ${edge.host}\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\nab`
+  )
+  assert.match(text, /^HTTP\/1\.1 200 /)
+})
+
+test('trailer fields are dropped: they neither reach the client nor change what is stored', async (t) => {
+  const edge = await startEdge(t, byteServer((socket) => socket.write(
+    'HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\nTransfer-Encoding: chunked\r\n\r\n' +
+    '4\r\nbody\r\n0\r\nX-Trailer: 1\r\nETag: "1"\r\nCache-Control: no-store\r\n\r\n')))
+  for (const cache of ['MISS', 'HIT']) {
+    const { headers, cache: status, body } = await edge.get('/')
+    assert.deepEqual([status, body, headers['x-trailer'], headers.etag], [cache, 'body', undefined, undefined])
+    assert.equal(headers['cache-control'], 'max-age=60')
+  }
 })
 
 test('interim (1xx) responses are skipped', async (t) => {

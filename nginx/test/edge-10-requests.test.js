@@ -87,6 +87,34 @@ for (const host of ['127.0.0.1', '10.0.0.5', 'app1', 'app1:8080', '[::1]', '[::1
   })
 }
 
+test('an unsafe method invalidates a Location of another scheme only behind a proxy that speaks it', async (t) => {
+  const edge = await startEdge(t, (request, response, count) => {
+    if (request.method === 'GET') return plain(request, response, count)
+    const location = `https://${request.headers.host}/location`
+    response.writeHead(201, { location, 'content-location': location }).end()
+  }, { profile: 'rfc9111' })
+  await edge.get('/location')
+  await edge.get('/target', {}, 'POST')
+  assert.equal((await edge.get('/location')).cache, 'HIT')
+  await edge.get('/target', { 'x-forwarded-proto': 'https' }, 'POST')
+  assert.equal((await edge.get('/location')).cache, 'MISS')
+})
+
+test('only a response that is no error invalidates', async (t) => {
+  const edge = await startEdge(t, (request, response, count) => {
+    if (request.method === 'GET') return plain(request, response, count)
+    response.writeHead(Number(new URL(String(request.url), 'http://origin').searchParams.get('status'))).end()
+  }, { profile: 'rfc9111' })
+  for (const [status, cache] of /** @type {[number, string][]} */ ([
+    [200, 'MISS'], [204, 'MISS'], [299, 'MISS'], [303, 'MISS'], [399, 'MISS'], [400, 'HIT'], [412, 'HIT'], [503, 'HIT']
+  ])) {
+    const url = `/?status=${status}`
+    await edge.get(url)
+    assert.equal((await edge.get(url, {}, 'POST')).status, status)
+    assert.equal((await edge.get(url)).cache, cache, url)
+  }
+})
+
 test('an unsafe method does not invalidate a Location on another host', async (t) => {
   const edge = await startEdge(t, (request, response, count) => {
     if (request.method === 'GET') return plain(request, response, count)

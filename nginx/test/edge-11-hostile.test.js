@@ -75,6 +75,22 @@ for (const [what, bytes] of /** @type {[string, string][]} */ ([
   })
 }
 
+test('the Content-Length of a response to HEAD is one number, or the response is an error', async (t) => {
+  const lines = [
+    'Content-Length: 4x', 'Content-Length: 4\r\nContent-Length: 5', 'Content-Length: -1', 'Content-Length: ',
+    'Content-Length: 4, 4', 'Content-Length: 4\r\nContent-Length: 4',
+    'Content-Length: 4\r\nTransfer-Encoding: chunked', 'X: 1'
+  ]
+  const edge = await startEdge(t, byteServer((socket, head) => {
+    socket.write(`${FRESH}${lines[Number(/\/(\d+)/.exec(head)?.[1])]}\r\n\r\n`)
+  }), { profile: 'rfc9111' })
+  const answers = await Promise.all(lines.map((_, index) => edge.get(`/${index}`, {}, 'HEAD')))
+  assert.deepEqual(
+    answers.map(({ status, headers }) => status === 200 ? headers['content-length'] : status),
+    [502, 502, 502, 502, '4', '4', undefined, undefined]
+  )
+})
+
 test('bytes after a body do not become the response to another request', async (t) => {
   const edge = await startEdge(t, byteServer((socket, head) => socket.write(head.startsWith('GET /poison ')
     ? 'HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nbody' +

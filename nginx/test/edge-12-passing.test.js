@@ -40,6 +40,40 @@ test('a DELETE without a body is forwarded without body headers, and OPTIONS is 
   assert.equal(JSON.parse((await edge.get('/', {}, 'OPTIONS')).body).method, 'OPTIONS')
 })
 
+test('rfc9111 counts itself in the Max-Forwards of OPTIONS, and answers itself at 0', async (t) => {
+  const edge = await startEdge(t, echo, { profile: 'rfc9111' })
+  for (const [said, forwarded] of /** @type {[string, string][]} */ ([
+    ['1', '0'], ['0010', '9'], ['9'.repeat(400), '2147483647'], ['-1', '-1'], ['x', 'x'], ['0, 0', '0, 0'], ['', '']
+  ])) {
+    assert.equal((await edge.get('/', { 'max-forwards': said }, 'OPTIONS')).status, 200)
+    assert.equal(edge.arrived.at(-1)?.headers['max-forwards'], forwarded)
+  }
+  for (const said of ['0', '000']) {
+    const before = edge.arrived.length
+    const answer = await edge.get('/', { 'max-forwards': said }, 'OPTIONS')
+    assert.deepEqual([answer.status, answer.body, edge.arrived.length - before], [204, '', 0])
+    assert.match(String(answer.headers.allow), /OPTIONS/)
+  }
+  assert.equal((await edge.get('/', {}, 'OPTIONS')).status, 200)
+  assert.equal(edge.arrived.at(-1)?.headers['max-forwards'], undefined)
+  for (const method of ['GET', 'POST']) {
+    assert.equal((await edge.get('/', { 'max-forwards': '0' }, method)).status, 200)
+    assert.equal(edge.arrived.at(-1)?.headers['max-forwards'], '0')
+  }
+})
+
+test('a 405 says what is allowed, of the edge and of the origin', async (t) => {
+  const edge = await startEdge(t, (_request, response) => response.writeHead(405, { allow: 'GET' }).end())
+  const text = await edge.raw(`TRACE / HTTP/1.1\r\nHost: ${edge.host}\r\nConnection: close\r\n\r\n`)
+  assert.match(text, /^HTTP\/1\.1 405 /)
+  assert.match(text, /^Allow: GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS\r$/m)
+  assert.equal(edge.arrived.length, 0)
+  for (const method of ['GET', 'POST']) {
+    const { status, headers, body } = await edge.get('/', {}, method)
+    assert.deepEqual([status, headers.allow, body], [405, 'GET', ''], method)
+  }
+})
+
 test('the origin, not the edge, evaluates the condition of a write', async (t) => {
   const edge = await startEdge(t, (request, response) => {
     request.resume()

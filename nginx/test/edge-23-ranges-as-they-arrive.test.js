@@ -93,6 +93,7 @@ test('a range of a body of unknown length waits for its end', async (t) => {
   })
   assert.deepEqual(essence(await edge.get('/', { range: 'bytes=2-4' })), [206, 'bytes 2-4/10', '234', 'MISS'])
   assert.equal(edge.reached('/'), 1)
+  assert.deepEqual(essence(await edge.get('/end', { range: 'bytes=-3' })), [206, 'bytes 7-9/10', '789', 'MISS'])
 })
 
 describe('a client gets the whole response, once, as it arrives', () => {
