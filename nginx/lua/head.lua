@@ -54,7 +54,8 @@ function _M.encode(entry, followed_by)
     bytes = bytes + #strings[index]
   end
   local head = HEAD({
-    magic = MAGIC, bytes = bytes, followed_by = followed_by, requested_s = entry.requested_s, received_s = entry.received_s,
+    magic = MAGIC, bytes = bytes, followed_by = followed_by,
+    requested_s = entry.requested_s, received_s = entry.received_s,
     lifetime_s = entry.lifetime_s, initial_age_s = entry.initial_age_s,
     stale_while_revalidate_s = entry.stale_while_revalidate_s, stale_if_error_s = entry.stale_if_error_s,
     clock = entry.clock, status = entry.status, always_validate = entry.always_validate and 1 or 0,
@@ -117,11 +118,12 @@ local read_first_fields = (function()
   end
   local code = [[
     local read_field = ...
-    return function(from, lengths, index, at, bytes, strings, count, counts, names, values) ]] .. table.concat(steps, " ") .. [[
+    return function(from, lengths, index, at, bytes, strings, count, counts, names, values)
+      %s
       return at, index
     end
   ]]
-  return assert(loadstring(code))(read_field)
+  return assert(loadstring(string.format(code, table.concat(steps, " "))))(read_field)
 end)()
 
 local function read_fields(from, lengths, index, at, bytes, strings, count, counts)
@@ -189,7 +191,8 @@ function _M.decode(from, bytes)
   local group_list
   group_list, at = read_few(from, lengths, TEXT_COUNT + tags, at, bytes, strings, groups)
   if head.has_groups == 1 then entry.groups = group_list end
-  entry.names, entry.values, at = read_fields(from, lengths, TEXT_COUNT + tags + groups, at, bytes, strings, names, counts)
+  local first = TEXT_COUNT + tags + groups
+  entry.names, entry.values, at = read_fields(from, lengths, first, at, bytes, strings, names, counts)
   if at ~= bytes then return nil end
   prepared.complete(entry, head.cache_status)
   return entry

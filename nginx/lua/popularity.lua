@@ -1,7 +1,7 @@
--- How often keys were used lately, about: what eviction keeps. All workers share one table in a file that is mapped into
--- memory. A slot has the fingerprint of a key and a count; a key has two slots to choose from. When both have other
--- keys, it lowers the smaller count, and takes the slot at zero: so keys that are used once displace each other, and
--- none that is used often. (The decay of HeavyKeeper, USENIX ATC '18, in buckets of two.)
+-- How often keys were used lately, about: what eviction keeps. All workers share one table in a file that is mapped
+-- into memory. A slot has the fingerprint of a key and a count; a key has two slots to choose from. When both have
+-- other keys, it lowers the smaller count, and takes the slot at zero: so keys that are used once displace each other,
+-- and none that is used often. (The decay of HeavyKeeper, USENIX ATC '18, in buckets of two.)
 local bit = require("bit")
 local ffi = require("ffi")
 local settings = require("settings")

@@ -1,4 +1,4 @@
--- The files of segments.lua, for reading. A worker keeps some open: opening one takes longer than reading a piece of it.
+-- The files of segments.lua, for reading. A worker keeps some open: opening one takes longer than reading a piece.
 local ffi = require("ffi")
 local settings = require("settings")
 

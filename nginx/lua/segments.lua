@@ -1,6 +1,6 @@
--- Bytes on disk, within a limit: small pieces share a file, a large one has its own. There are two queues of files, as in
--- S3-FIFO (SOSP '23): what is new is on probation, and what was used by the time that its file is evicted moves to main.
--- So a scan of many URLs, each used once, passes through a tenth of the limit, and the rest stays.
+-- Bytes on disk, within a limit: small pieces share a file, a large one has its own. There are two queues of files, as
+-- in S3-FIFO (SOSP '23): what is new is on probation, and moves to main if it was used by the time that its file is
+-- evicted. So a scan of many URLs, each used once, passes through a tenth of the limit, and the rest stays.
 local files = require("segment_files")
 local journal = require("journal")
 local settings = require("settings")
