@@ -1,9 +1,12 @@
 -- The headers of an entry, grouped by name as nginx takes them: a name with several lines has a list of values.
 local cache_statuses = require("cache_status")
+local compressible = require("compressible")
+local dictionaries = require("dictionaries")
 
 local lower = string.lower
 
---- Sets `names` and `values` of an entry, which are the same for every response from it.
+--- Sets `names` and `values` of an entry, which are the same for every response from it, and whether the edge may
+-- compress it (`compressible`), and whether it is a dictionary (`dictionary`).
 return function(entry)
   local names, values, positions = {}, {}, {}
   local headers = entry.headers
@@ -20,5 +23,8 @@ return function(entry)
     end
   end
   entry.names, entry.values = names, values
+  entry.compressible = compressible.judge(entry.status, headers)
+  entry.dictionary = entry.compressible and positions["use-as-dictionary"] ~= nil
+  if entry.dictionary then dictionaries.note(entry) end
   entry.hit_prefix = cache_statuses.hit_prefix(values[positions["cache-status"]])
 end

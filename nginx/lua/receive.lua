@@ -3,6 +3,7 @@ local body_stream = require("body_stream")
 local flights = require("flight")
 local http1 = require("http1")
 local origin = require("origin")
+local prepare = require("prepared")
 local segments = require("segments")
 local settings = require("settings")
 local store = require("store")
@@ -50,6 +51,8 @@ local function put(flight, entry, collected, reusable)
   local body, message = collected.body()
   local stored
   if body then stored, message = store.put(entry, flight.request, body) end
+  -- Its client may name it as a dictionary in its next request.
+  if stored and settings.compression then prepare(stored) end
   if stored and reusable then
     -- Whatever marked the key before, such as a late response under load: responses can be shared now.
     flights.note_shareable(flight, true)
