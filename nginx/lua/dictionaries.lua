@@ -6,7 +6,6 @@ local dictionaries = ngx.shared.dictionaries
 
 local _M = {}
 
-local BODY_BYTES_MAX = 256 * 1024
 local HASH_BYTES = 32
 
 ffi.cdef("unsigned char *SHA256(const char *data, size_t size, unsigned char *hash);")
@@ -19,12 +18,12 @@ local function sha256(text)
   return ffi.string(hash, HASH_BYTES)
 end
 
---- Keeps the body of an entry if the response says that it is a dictionary, and if the edge holds it unencoded.
+--- Keeps the body of an entry if the response says that it is a dictionary. Large bodies stay on the disk, and are none.
 function _M.note(entry)
   if not dictionaries or not has_sha256 or not entry.dictionary or entry.noted then return end
   entry.noted = true
   local body = entry.body
-  if body and #body > 0 and #body <= BODY_BYTES_MAX then dictionaries:set(entry.host .. "\0" .. sha256(body), body) end
+  if body and #body > 0 then dictionaries:set(entry.host .. "\0" .. sha256(body), body) end
 end
 
 --- Returns the hash in an Available-Dictionary, or nil: one byte sequence of RFC 9651 with 32 bytes, RFC 9842 §2.2.
