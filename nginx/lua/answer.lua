@@ -1,5 +1,6 @@
 -- Builds cache entries from the origin's responses, selects the headers to store and forward, and applies 304s.
 local cache_groups = require("cache_groups")
+local compressible = require("compressible")
 local freshness = require("freshness")
 local no_vary_search = require("no_vary_search")
 local prepared = require("prepared")
@@ -84,6 +85,7 @@ function _M.entry(answer, judgement, request, clock)
   dated(headers, answer.fields, answer.received_s)
   local selection, too_many = vary.selection(answer.fields)
   if too_many then return nil end
+  compressible.mark(answer.status, headers)
   local tags, any_tag = tags_of(answer.fields)
   local groups, any_group = cache_groups.of(answer.fields)
   return fill({
@@ -133,6 +135,7 @@ function _M.updated(old, answer, clock, authorized)
   local tags, any_tag = old.tags, old.any_tag
   if answer.fields["cache-tag"] then tags, any_tag = tags_of(answer.fields) end
   local groups, any_group = cache_groups.of(fields)
+  compressible.mark(old.status, headers)
   local entry = fill({
     status = old.status, headers = headers, requested_s = answer.requested_s, received_s = answer.received_s,
     clock = clock, base = old.base, host = old.host, host_name = old.host_name, uri = old.uri,

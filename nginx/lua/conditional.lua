@@ -58,6 +58,8 @@ local function range_allowed(entry, condition, now_s)
   if condition == nil then return true end
   if type(condition) ~= "string" then return false end
   if find(condition, '^"') then return condition == entry.etag end
+  -- Its date is also that of the compressed bytes that the client may have a part of.
+  if entry.compressible then return false end
   return condition == entry.last_modified and _M.is_strong_date(entry, now_s)
 end
 

@@ -1,5 +1,6 @@
 -- The fast path of a hot cache: a plain GET of a fresh entry in memory. No closures and no patterns, because LuaJIT
 -- runs those in its interpreter.
+local compression = require("compression")
 local freshness = require("freshness")
 local rays = require("ray")
 local requests = require("request")
@@ -27,10 +28,14 @@ function _M.answer(var)
   local entry = store.find_plain(host .. var.request_uri, var)
   if not entry or entry.stale_since_s or entry.always_validate then return false end
   if entry.no_vary_search and entry.uri ~= var.request_uri then return false end
-  if not entry.names or #entry.names > UNROLLED_MAX or not entry.body or entry.status == 204 then return false end
+  if not entry.names or #entry.names >= UNROLLED_MAX or not entry.body or entry.status == 204 then return false end
   local age_s = freshness.age_s(entry, ngx.now())
   if age_s >= entry.lifetime_s then return false end
-  local age, header, names, values = string.format("%d", floor(age_s)), ngx.header, entry.names, entry.values
+  local sent = entry
+  if entry.compressible then
+    sent = compression.form(entry, var.http_accept_encoding, var.http_available_dictionary) or entry
+  end
+  local age, header, names, values = string.format("%d", floor(age_s)), ngx.header, sent.names, sent.values
   var.cache_status, var.age_s = "HIT", age
   if entry.revision ~= "" then var.page_revision = entry.revision end
   ngx.status = entry.status
@@ -40,8 +45,8 @@ function _M.answer(var)
   local status = entry.hit_prefix
   if status then header["Cache-Status"] = status .. string.format("%d", floor(entry.lifetime_s - age_s)) end
   header["CF-Ray"] = rays.of(var)
-  header["Content-Length"] = entry.body_bytes
-  ngx.print(entry.body)
+  header["Content-Length"] = sent.body_bytes
+  ngx.print(sent.body)
   return true
 end
 

@@ -1,6 +1,7 @@
 -- Answers a range, or another condition, from a response whose body is still arriving: RFC 9110 §14, RFC 9111 §4.
 local body_stream = require("body_stream")
 local cache_statuses = require("cache_status")
+local compressible = require("compressible")
 local conditional = require("conditional")
 local flights = require("flight")
 local reply = require("reply")
@@ -12,7 +13,8 @@ local _M = {}
 local function selected_by(answer)
   local fields = answer.fields
   return {
-    status = answer.status, etag = fields.etag and fields.etag[1],
+    status = answer.status, compressible = compressible.judge(answer.status, answer.headers),
+    etag = fields.etag and fields.etag[1],
     last_modified = fields["last-modified"] and fields["last-modified"][1], date = fields.date and fields.date[1],
   }
 end

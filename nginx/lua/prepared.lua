@@ -1,5 +1,6 @@
 -- The header lines of an entry, grouped by name as nginx takes them: a name with several lines has a list of values.
 local cache_statuses = require("cache_status")
+local compressible = require("compressible")
 local settings = require("settings")
 
 local lower = string.lower
@@ -13,7 +14,8 @@ function _M.complete(entry, at)
   entry.hit_prefix = cache_statuses.hit_prefix(at > 0 and entry.values[at] or nil)
 end
 
---- Sets `names` and `values` from its `headers`, which it no longer needs.
+--- Sets `names` and `values` from its `headers`, which it no longer needs, and whether the edge may compress it
+-- (`compressible`), and whether it is a dictionary (`dictionary`).
 function _M.set(entry)
   local names, values, positions = {}, {}, {}
   local headers = entry.headers
@@ -29,6 +31,8 @@ function _M.set(entry)
       values[position] = { values[position], value }
     end
   end
+  entry.compressible = compressible.judge(entry.status, headers)
+  entry.dictionary = entry.compressible and positions["use-as-dictionary"] ~= nil
   entry.names, entry.values, entry.headers = names, values, nil
   _M.complete(entry, positions["cache-status"] or 0)
 end

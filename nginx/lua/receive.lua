@@ -1,5 +1,6 @@
 -- Receives the body of a response: stores it, and passes it on to clients while it arrives.
 local body_stream = require("body_stream")
+local dictionaries = require("dictionaries")
 local flights = require("flight")
 local http1 = require("http1")
 local origin = require("origin")
@@ -50,6 +51,8 @@ local function put(flight, entry, collected, reusable)
   local body, message = collected.body()
   local stored
   if body then stored, message = store.put(entry, flight.request, body) end
+  -- Its client may name it as a dictionary in its next request.
+  if stored then dictionaries.note(stored) end
   if stored and reusable then
     -- Whatever marked the key before, such as a late response under load: responses can be shared now.
     flights.note_shareable(flight, true)

@@ -3,6 +3,8 @@ local answers = require("answer")
 local cache_statuses = require("cache_status")
 local conditional = require("conditional")
 local body_stream = require("body_stream")
+local compressible = require("compressible")
+local compression = require("compression")
 local freshness = require("freshness")
 local prepared = require("prepared")
 local files = require("segment_files")
@@ -104,13 +106,19 @@ function _M.as_part(first, last, size)
   if not first then header["Content-Type"], header["Content-Encoding"] = nil, nil end
 end
 
+-- What is sent of an entry: itself, or a compressed form. Ranges are those of the stored bytes.
+local function form_of(entry, fields, var)
+  if not entry.compressible or fields and fields.range then return entry end
+  return compression.form(entry, var.http_accept_encoding, var.http_available_dictionary) or entry
+end
+
 --- Answers from an entry; `cache_status` is the reported one.
 -- Returns false, before anything is sent, when its body is gone.
 function _M.entry(entry, cache_status, request, now_s)
   local var, header = ngx.var, ngx.header
   local age = string.format("%d", floor(freshness.age_s(entry, now_s)))
   var.cache_status, var.age_s, var.page_revision = cache_status, age, entry.revision
-  local size, fields = entry.body_bytes, nil
+  local fields = nil
   if request.special then fields = request.fields end
   local only_head = request.method == "HEAD"
   if not only_head and not store.has_body(entry) then
@@ -118,18 +126,21 @@ function _M.entry(entry, cache_status, request, now_s)
     return false
   end
   if not entry.names then prepared.set(entry) end
+  local sent = form_of(entry, fields, var)
+  local size = sent.body_bytes
 
   local first, last
   if fields and conditional.not_modified(entry, fields, now_s) then
     ngx.status = 304
     send_entry(entry, NOT_IN_304)
+    if sent.etag then header["ETag"] = sent.etag end
     header["CF-Cache-Status"], header["Age"] = cache_status, age
     cache_statuses.add_of_entry(entry, request, now_s)
     ngx.send_headers()
     return true
   end
   ngx.status = entry.status
-  send_entry(entry)
+  send_entry(sent)
   header["CF-Cache-Status"], header["Age"] = cache_status, age
   cache_statuses.add_of_entry(entry, request, now_s)
   if fields and not only_head then
@@ -149,8 +160,8 @@ function _M.entry(entry, cache_status, request, now_s)
   end
   if only_head or entry.status == 204 then
     ngx.send_headers()
-  elseif entry.body then
-    ngx.print(first and conditional.slice(entry.body, first, last) or entry.body)
+  elseif sent.body then
+    ngx.print(first and conditional.slice(sent.body, first, last) or sent.body)
   else
     send_file(entry, first or 0, last or size - 1)
   end
@@ -196,7 +207,7 @@ end
 --- Sets the head of an origin's response, except the headers of the edge itself.
 function _M.head(answer, request)
   ngx.status = answer.status
-  send_headers(answers.kept_headers(answer.headers, answer.fields))
+  send_headers(compressible.mark(answer.status, answers.kept_headers(answer.headers, answer.fields)))
   -- The Age that the response arrived with. Cloudflare sends an Age only with responses from its cache.
   if answer.fields.age and settings.profile ~= "cloudflare" then ngx.header["Age"] = answer.fields.age[1] end
   ngx.var.page_revision = answer.fields["page-revision"] and answer.fields["page-revision"][1] or ""

@@ -1,4 +1,5 @@
 -- Stored responses: a shared index (key → place), the bytes in segments, and parsed entries in this worker's memory.
+local dictionaries = require("dictionaries")
 local ffi = require("ffi")
 local heads = require("head")
 local journal = require("journal")
@@ -59,6 +60,7 @@ local function load(key, value)
   entry.place, entry.head_bytes = value, head_bytes
   entry.body_segment, entry.body_offset, entry.body_bytes = body_segment, body_offset, body_bytes
   if place.stale_s > 0 then entry.url_marked_s = place.stale_s end
+  if entry.dictionary then dictionaries.note(entry) end
   return entry
 end
 

@@ -91,6 +91,7 @@ const NO_FILES = Object.freeze({ certificate: 'certificate.pem', key: 'key.pem' 
  * @property {string} [cacheDirectory]
  * @property {number} [maxSizeBytes]
  * @property {boolean} [warm]  a restart has what was stored before; default false
+ * @property {boolean} [compression]  stored text is sent compressed to clients that accept it; default false
  * @property {Tls} [tls]  at the port for clients; default: plain HTTP
  */
 
@@ -246,6 +247,7 @@ function edgeView (role, directory) {
     plan: role.plan ?? '',
     place: role.place ?? 'LJU',
     warm: role.warm ?? false,
+    compression: role.compression ?? false,
     cacheName: JSON.stringify(structuredName(role.cacheName ?? 'stevec-edge')),
     // Cloudflare's limit. The wiki itself refuses what is too long, with a reason.
     bodyMax: '100m',

@@ -16,11 +16,13 @@ const BOOT_ID_FILE = '/proc/sys/kernel/random/boot_id'
  * @returns {string}
  */
 export function storeIdentity (view, lua) {
-  const { profile, defaultTtls, keyedHeaders, assumedNoVarySearch, cachedHost, origin } = view
+  const { profile, defaultTtls, keyedHeaders, assumedNoVarySearch, cachedHost, compression, origin } = view
   const { host, port, tls } = /** @type {import('./role.js').Origin} */ (origin)
   const hash = createHash('sha256')
   // The client's scheme is no part of a key, and an application may answer by it.
-  const rules = [profile, defaultTtls, keyedHeaders, assumedNoVarySearch, cachedHost, view.tls !== undefined]
+  // The stored Vary says whether the edge may compress.
+  const scheme = view.tls !== undefined
+  const rules = [profile, defaultTtls, keyedHeaders, assumedNoVarySearch, cachedHost, scheme, compression]
   hash.update(JSON.stringify([...rules, host, port, tls]))
   hash.update(existsSync(BOOT_ID_FILE) ? readFileSync(BOOT_ID_FILE) : '')
   for (const name of readdirSync(lua).sort()) hash.update(name).update(readFileSync(path.join(lua, name)))

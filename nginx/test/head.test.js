@@ -16,6 +16,8 @@ const ENTRY = {
   stale_forbidden: true,
   shares_address: false,
   any_tag: false,
+  compressible: false,
+  dictionary: false,
   key: 'host/a\u0001x',
   base: 'host/a',
   host: 'host',

@@ -45,6 +45,8 @@ follows the HTTP caching standard. Runs until Ctrl-C.
                        control.json; default .stevec/edge-PORT
   --cold               begins with an empty cache; by default a start finds what was stored before,
                        unless the machine, the origin, the profile or the edge itself is another one
+  --no-compression     passes responses on as the origin encodes them; by default the edge compresses
+                       stored text by br, zstd or gzip, and with the client's dictionary (RFC 9842)
   --max-size SIZE      of stored responses, in bytes or with k, m, g: 500m, 2g (default 1g)
   --plan free          refuses purge calls beyond the limits of that plan (429)
   --control-port N     of the purge API, on 127.0.0.1 (default a free one)
@@ -79,6 +81,7 @@ Examples:
     'assume-no-vary-search': { type: 'string' },
     cache: { type: 'string' },
     cold: { type: 'boolean' },
+    'no-compression': { type: 'boolean' },
     'max-size': { type: 'string' },
     'tls-cert': { type: 'string' },
     'tls-key': { type: 'string' },
@@ -119,7 +122,8 @@ Examples:
       assumedNoVarySearch: values['assume-no-vary-search'],
       maxSizeBytes,
       tls,
-      warm
+      warm,
+      compression: !values['no-compression']
     }
     const release = await takeFolder(directory, signal)
     try {
