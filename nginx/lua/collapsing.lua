@@ -18,7 +18,7 @@ local function can_follow(flight, request)
   local entry = growing.entry
   if not no_vary_search.serves(entry, request) then return false end
   if not entry.selection then return true end
-  return vary.key(entry.base, entry.selection, request) == vary.key(entry.base, entry.selection, flight.request)
+  return vary.key(entry.base, entry.selection, request) == entry.key
 end
 
 -- Returns true when this request is answered; else false and the outcome of the fetch, nil while it still runs.
@@ -43,7 +43,7 @@ end
 -- cache has the response), or "changed" (the cache may have it, or another fetch may run).
 function _M.join(key, request, entry, began_s)
   if not flights.shareable(key) then return "unshared" end
-  local flight = flights.find(key)
+  local flight = flights.find(key, request)
   if not flight then return "none" end
   cache_statuses.collapse(request)
   local answered, outcome = wait(flight, request, entry)

@@ -25,8 +25,7 @@ local COLLAPSE_ATTEMPTS_MAX = 3
 
 -- Serves the entry; returns false when its body is gone.
 local function serve(action, entry, key, request, now_s)
-  if action.fetch and not flights.find(key) then
-    forward.start(request, key, action.fetch)
+  if action.fetch and not flights.find(key, request) and forward.start(request, key, action.fetch) then
     ngx.var.refreshes = 1
   end
   return reply.entry(entry, action.cache_status, request, now_s)
@@ -48,14 +47,19 @@ local function get(request)
     cache_statuses.forward(request, entry, missed, now_s)
     local outcome = action.may_wait and collapsing.join(key, request, entry, began_s) or "none"
     if outcome == "answered" then return end
-    if outcome == "none" then break end
+    if outcome == "none" then
+      if forward.answer(action, request, key, entry) ~= forward.TAKEN then return end
+      attempts = attempts + 1
+    end
     if outcome == "unshared" then
       action = decide(entry, request, now_s, settings.alone)
       break
     end
     if outcome == "stored" then attempts = attempts + 1 end
   end
-  return forward.answer(action, request, key, entry)
+  if forward.answer(action, request, key, entry) == forward.TAKEN then
+    forward.answer(decide(entry, request, ngx.now(), settings.alone), request, key, entry)
+  end
 end
 
 local function read_request()

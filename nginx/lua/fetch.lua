@@ -37,7 +37,7 @@ local function ask(flight, validating)
   end
   ngx.update_time()
   answer.requested_s, answer.received_s = requested_s, ngx.now()
-  flight.progress_s = answer.received_s
+  flights.progress(flight)
   flight.origin_status, flight.origin_duration_s = answer.status, answer.received_s - requested_s
   return answer
 end
@@ -111,12 +111,12 @@ end
 
 --- Starts a fetch. options: key, request, lines (header lines for the origin), method, entry (stored, to be validated),
 -- collapsing (other requests may wait for it), own_conditions (`lines` include the client's), authorized, no_store
--- Returns the flight, see flight.lua.
+-- Returns the flight, see flight.lua; nil when another worker has just begun a fetch that this request may wait for.
 function _M.start(options)
   local flight = options
   flight.head_ready = semaphore.new(0)
   body_stream.open(flight)
-  flights.begin(flight)
+  if not flights.begin(flight) then return nil end
   -- Requests for other queries may wait for it, and a purge of one of these URLs concerns all.
   flight.subject.no_vary_search = flight.request.no_vary_search
   -- ngx.timer.at raises an error when no connection is left for its own first timer.

@@ -1,4 +1,5 @@
--- Flights: the fetches that run, and the requests that wait for them. A flight outlives the client that started it.
+-- Flights: the fetches that run, and the requests that wait for them. A flight outlives the client that started it. Those
+-- of other workers are in remote.lua; for them a flight that others may wait for has a lease.
 -- A flight has the options of fetch.lua, and
 -- progress_s: when something last arrived; begun: its timer has run
 -- subject: what purges are matched against
@@ -8,7 +9,9 @@
 -- answer: the origin's response; bypass: it forbids storing it; result: the entry that a 304 confirmed
 -- spool, growing: see body_stream.lua
 local semaphore = require("ngx.semaphore")
+local leases = require("lease")
 local purges = require("purges")
+local remote = require("remote")
 local uncacheable = ngx.shared.uncacheable
 
 local _M = {}
@@ -26,6 +29,7 @@ _M.BEGIN_PATIENCE_S = 1
 local flights = {}
 
 --- Registers a flight: completes its options; other requests find it if it is `collapsing`.
+-- Returns false when another worker has just begun a fetch of the key.
 function _M.begin(flight)
   local request = flight.request
   flight.clock, flight.progress_s = purges.clock(), ngx.now()
@@ -35,7 +39,16 @@ function _M.begin(flight)
     tags = {}, any_tag = true, shares_address = true,
   }
   flight.changed = semaphore.new(0)
-  if flight.collapsing then flights[flight.key] = flight end
+  if not flight.collapsing then return true end
+  if not leases.take(flight) then return false end
+  flights[flight.key] = flight
+  return true
+end
+
+--- Notes that something has arrived. grown: the file that others read along has more bytes
+function _M.progress(flight, grown)
+  flight.progress_s = ngx.now()
+  leases.publish(flight, grown)
 end
 
 -- Whether a purge since the start of the fetch may concern its response.
@@ -74,6 +87,8 @@ end
 --- Lets another fetch take over the key; this one continues for the client that started it.
 function _M.detach(flight)
   if flights[flight.key] == flight then flights[flight.key] = nil end
+  if flight.remote and not flight.outcome then leases.break_off(flight.key, flight.held) end
+  leases.release(flight, flight.outcome)
 end
 
 --- Sets the outcome, once.
@@ -84,10 +99,19 @@ function _M.finish(flight, outcome)
   _M.wake(flight)
 end
 
---- Returns the running fetch of this key that a request may wait for.
-function _M.find(key)
+--- Returns the running fetch of this key that a request may wait for, in this or another worker.
+function _M.find(key, request)
   local flight = flights[key]
-  if not flight or may_be_purged(flight) then return nil end
+  if not flight then
+    flight = remote.find(key, request, _M.finish, _M.wake)
+    flights[key] = flight
+  end
+  if not flight then return nil end
+  if may_be_purged(flight) then
+    -- Its response is outdated: the next request fetches it again, whichever worker began this fetch.
+    _M.detach(flight)
+    return nil
+  end
   if flight.begun or ngx.now() - flight.progress_s < _M.BEGIN_PATIENCE_S then return flight end
   _M.finish(flight, "unshared")
 end

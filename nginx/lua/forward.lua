@@ -8,9 +8,10 @@ local reply = require("reply")
 local requests = require("request")
 local store = require("store")
 
-local _M = {}
+local _M = { TAKEN = "taken" }
 
 --- Starts a fetch for the request. options: see decide.lua
+-- Returns the flight; nil when another worker has just begun one that this request may wait for.
 function _M.start(request, key, options)
   return fetches.start({
     key = key, request = request, lines = requests.forwarded_lines(request, options.own_conditions),
@@ -43,7 +44,7 @@ local function answer_from(flight, entry, request)
     cache_statuses.note_validation(request, flight)
     if reply.entry(flight.result, "REVALIDATED", request, ngx.now()) then return end
     -- Its body was evicted during the revalidation.
-    local again = _M.start(request, flight.key, { method = flight.method, collapsing = flight.collapsing })
+    local again = _M.start(request, flight.key, { method = flight.method })
     return answer_from(again, nil, request)
   end
   if flight.bypass then cache_statuses.note_forbidden(request) end
@@ -54,6 +55,7 @@ end
 -- it arrives, where possible.
 local function fetch_whole(request, key, entry, options)
   local flight = _M.start(request, key, options)
+  if not flight then return _M.TAKEN end
   wait_head(flight)
   if flight.failure or flight.result then return answer_from(flight, entry, request) end
   local shared = flight.outcome ~= "unshared"
@@ -70,10 +72,13 @@ local function fetch_whole(request, key, entry, options)
 end
 
 --- Carries out the actions of decide.lua that ask the origin; `entry`: the stale stored response, or nil.
+-- Returns TAKEN, and has sent nothing, when another worker has just begun a fetch that this request may wait for.
 function _M.answer(action, request, key, entry)
   cache_statuses.fetch(request)
   if action.kind == "fetch_whole" then return fetch_whole(request, key, entry, action.fetch) end
-  return answer_from(_M.start(request, key, action.fetch), entry, request)
+  local flight = _M.start(request, key, action.fetch)
+  if not flight then return _M.TAKEN end
+  answer_from(flight, entry, request)
 end
 
 return _M

@@ -24,7 +24,7 @@ local MAGIC = 0x31646873
 -- The length of a string that is not there.
 local NONE = 0xffffffff
 local TEXTS = {
-  "key", "base", "host", "host_name", "uri", "etag", "last_modified", "date", "revision", "targeted", "no_vary_search",
+  "key", "base", "host", "host_name", "uri", "etag", "last_modified", "date", "revision", "targeted", "no_vary_search", "selection",
 }
 local TEXT_COUNT = #TEXTS
 
@@ -190,6 +190,7 @@ function _M.decode(from, bytes)
   targeted, at = read(from, lengths, 9, at, bytes, strings)
   entry.targeted = targeted and { targeted }
   entry.no_vary_search, at = read(from, lengths, 10, at, bytes, strings)
+  entry.selection, at = read(from, lengths, 11, at, bytes, strings)
   entry.tags, at = read_few(from, lengths, TEXT_COUNT, at, bytes, strings, tags)
   local group_list
   group_list, at = read_few(from, lengths, TEXT_COUNT + tags, at, bytes, strings, groups)

@@ -1,5 +1,6 @@
 -- A record of what changes in shared memory, on disk: after a restart the cache is what it was. `journal-N` has the
 -- changes, one record each; `state-N` has all that there was when `journal-N` began, and `current` has N.
+local processes = require("process")
 local settings = require("settings")
 -- number: of the journal that is written; bytes: its size; limit: the size at which the next one begins
 local dict = ngx.shared.journal
@@ -11,6 +12,7 @@ local BYTES_MIN = 4 * 1024 * 1024
 local RECORDS_AT_ONCE = 1000
 local RETRY_S = 60
 local ROTATION_MAX_S = 600
+local READY_PAUSE_US = 5000
 -- Lengths of key and value, a number, a checksum.
 local HEAD = "^(%l) (%d+) (%d+) (%d+) (%d+)\n"
 local HEAD_BYTES_MAX = 80
@@ -18,6 +20,9 @@ local HEAD_BYTES_MAX = 80
 local parts, by_kind = {}, {}
 -- Whether this worker has asked for the next journal.
 local is_due = false
+local SETTLED = { p = true, d = true }
+-- Records of these kinds since the last `settle`.
+local unsettled = {}
 -- This worker's file, and its number.
 local file, file_number
 
@@ -84,15 +89,34 @@ function _M.has_forgotten()
   return dict:get("forgotten") == true
 end
 
+-- Writes a record. Returns whether it is in the journal.
+local function append(text)
+  local handle = open()
+  local done, message
+  if handle then done, message = handle:write(text) end
+  if not done then
+    give_up(message or "its journal cannot be opened")
+    return false
+  end
+  if dict:incr("bytes", #text) > dict:get("limit") and not is_due then is_due = later(0) end
+  return true
+end
+
 --- Adds a change before it is made. kind: a letter; key, value: bytes; number: 0 or more
 function _M.add(kind, key, value, number)
   if not settings.warm or dict:get("broken") or not dict:get("number") then return end
   local text = record(kind, tostring(key), tostring(value or ""), number or 0)
-  local handle = open()
-  local done, message
-  if handle then done, message = handle:write(text) end
-  if not done then return give_up(message or "its journal cannot be opened") end
-  if dict:incr("bytes", #text) > dict:get("limit") and not is_due then is_due = later(0) end
+  if append(text) and SETTLED[kind] and settings.workers ~= 1 then unsettled[#unsettled + 1] = text end
+end
+
+--- Adds changes again, after they were made, if another worker has begun the next journal meanwhile: its state may be
+-- from before them. Only what must not be undone by a start: purges, and what was removed.
+function _M.settle()
+  if #unsettled == 0 then return end
+  local texts = unsettled
+  unsettled = {}
+  if file_number == dict:get("number") or dict:get("broken") then return end
+  for _, text in ipairs(texts) do append(text) end
 end
 
 --- Takes part in the journal. kinds: of changes, letters; part: apply(kind, key, value, number) makes a change,
@@ -223,13 +247,38 @@ local function replay_all(first)
   end
 end
 
+-- Waits until another worker has replayed. Returns false when that worker has died. No request is served meanwhile.
+local function wait_ready()
+  while not dict:get("ready") do
+    if processes.is_gone(dict:get("opened")) then return false end
+    processes.pause(READY_PAUSE_US)
+  end
+  return true
+end
+
+-- What was half replayed is undone.
+local function start_empty()
+  dict:set("opened", ngx.worker.pid())
+  os.remove(path_of("current"))
+  dict:safe_add("number", 0)
+  dict:safe_add("first", 0)
+  begin(dict:get("number") + 1)
+  for _, part in ipairs(parts) do part.done(false) end
+  dict:set("ready", true)
+  later(0)
+end
+
 --- Replays what an earlier process has left, and begins a journal; once, before any request.
 function _M.open()
   if not settings.warm then return end
-  if not dict:safe_add("opened", true) then
+  -- A worker that starts for the first time finds the journal of the others.
+  local again = not dict:safe_add("worker " .. ngx.worker.id(), true)
+  if not dict:safe_add("opened", ngx.worker.pid()) then
+    if not wait_ready() and dict:safe_add("emptied", true) then
+      return start_empty()
+    end
     -- The worker before may have died in the middle of a record, or of a rotation.
-    begin(dict:get("number") + 1)
-    later(0)
+    if again and begin(dict:get("number") + 1) then later(0) end
     return
   end
   local first = read_current()
@@ -242,6 +291,7 @@ function _M.open()
   dict:set("number", last)
   begin(last + 1)
   for _, part in ipairs(parts) do part.done(whole) end
+  dict:set("ready", true)
   later(0)
 end
 

@@ -2,6 +2,7 @@
 -- is void when anything that it belongs to (everything, its host, a prefix of its address, one of its tags) was purged
 -- later. So a purge costs the same for any size of the cache, and also covers responses that are in flight.
 local journal = require("journal")
+local lock = require("lock")
 local no_vary_search = require("no_vary_search")
 local dict = ngx.shared.purges
 
@@ -21,10 +22,11 @@ local FLOORS = { ["floor"] = true, ["soft floor"] = true, ["tags"] = true, ["sof
 function _M.init()
   -- safe_add keeps the values over a reload.
   dict:safe_add("clock", 1)
+  dict:safe_add("marked", 1)
   for name in pairs(FLOORS) do dict:safe_add(name, 0) end
 end
 
---- Changes with every purge.
+--- The purges that have begun. A response that is requested after a purge has begun is newer than what it purges.
 function _M.clock()
   return dict:get("clock")
 end
@@ -81,16 +83,22 @@ local function remember(name, clock, time_s)
   if not kept then set("floor", clock) end
 end
 
--- Writes the marks before it moves the clock: a reader of the new clock finds them.
-local function mark(soft, name, and_set)
-  local clock, kind = dict:get("clock") + 1, soft and "soft " or ""
+-- Takes the next number before it writes the marks, so no two purges have the same, and counts the purge as marked after
+-- it has: a reader that judges by that count finds the marks, or judges again.
+local function write_marks(soft, name, and_set)
+  local clock, kind = dict:incr("clock", 1), soft and "soft " or ""
   if name then
     local time_s = ngx.time()
     journal.add("p", kind .. name, clock, time_s)
     remember(kind .. name, clock, time_s)
   end
   if and_set then set(kind .. and_set, clock) end
-  dict:incr("clock", 1)
+  dict:incr("marked", 1)
+  journal.settle()
+end
+
+local function mark(soft, name, and_set)
+  lock.run("purges", write_marks, soft, name, and_set)
 end
 
 --- These record a purge. A soft one makes responses stale instead of void. "tags": when any tag was last purged.
@@ -138,8 +146,7 @@ local function prefix_lengths()
   return lengths
 end
 
---- Records the purge of a prefix: host and the start of a path.
-function _M.prefix(prefix, soft)
+local function mark_prefix(prefix, soft)
   local known, fits, at = prefix_lengths(), nil, 1
   while known[at] and known[at] <= #prefix do
     fits, at = known[at], at + 1
@@ -154,10 +161,15 @@ function _M.prefix(prefix, soft)
     elseif fits then
       prefix = string.sub(prefix, 1, fits)
     else
-      return _M.everything(soft)
+      return write_marks(soft, nil, "floor")
     end
   end
-  mark(soft, "p:" .. prefix)
+  write_marks(soft, "p:" .. prefix)
+end
+
+--- Records the purge of a prefix: host and the start of a path.
+function _M.prefix(prefix, soft)
+  lock.run("purges", mark_prefix, prefix, soft)
 end
 
 local function add_prefixes(names, address)
@@ -189,7 +201,7 @@ end
 -- shares_address (its key is not just the address), no_vary_search (or nil)
 -- Returns whether it is void, and since when it is marked stale (nil: it is not).
 function _M.judge(entry)
-  local now = _M.clock()
+  local now = dict:get("marked")
   if entry.judged_at == now then return entry.void, entry.marked_s end
   local names = { "floor", "h:" .. entry.host_name }
   if entry.host ~= entry.host_name then names[3] = "h:" .. entry.host end
@@ -211,7 +223,7 @@ local function apply(_, name, value, time_s)
   local clock = tonumber(value)
   if name == "lengths" then
     dict:set(name, value)
-  elseif name ~= "clock" then
+  elseif name ~= "clock" and name ~= "marked" then
     -- Marks that were dropped for room during the replay may have raised it further.
     if FLOORS[name] or name == "paths" then
       dict:set(name, math.max(clock, dict:get(name) or 0), 0, time_s)
@@ -219,7 +231,7 @@ local function apply(_, name, value, time_s)
       remember(name, clock, time_s)
     end
   end
-  if name ~= "lengths" and clock > dict:get("clock") then dict:set("clock", clock) end
+  if name ~= "lengths" and name ~= "marked" and clock > dict:get("clock") then dict:set("clock", clock) end
 end
 
 journal.join("p", {

@@ -102,14 +102,17 @@ function _M.body(flight, entry, reusable)
   local answer, received_bytes = flight.answer, 0
   local collected = entry and collector(function(segment)
     flight.spool = { entry = entry, segment = segment, length = answer.length, bytes = 0 }
-    if reusable and answer.length then flight.growing = flight.spool end
+    if reusable and answer.length then
+      entry.key, flight.growing = store.key_of(entry, flight.request), flight.spool
+    end
   end, not answer.length and flights.is_too_large(flight.key))
   while true do
     local chunk, failure = http1.read(answer)
     if failure and not chunk then return break_off(flight, answer, collected, failure) end
     if not chunk then break end
-    received_bytes, flight.progress_s = received_bytes + #chunk, ngx.now()
+    received_bytes = received_bytes + #chunk
     if collected then collected = collect(flight, collected, chunk, received_bytes) end
+    flights.progress(flight, collected and flight.growing)
     -- Stored before the client gets the last byte, so that its next request finds the entry.
     if collected and answer.framing == "length" and answer.left == 0 then
       flights.finish(flight, put(flight, entry, collected, reusable))

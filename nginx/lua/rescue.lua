@@ -54,7 +54,7 @@ local function keep(key, id, offset, head_bytes)
   local entry, segment, new_offset, bytes = copy(place)
   if not entry then return 0 end
   local new = places.of(entry, segment, new_offset, bytes)
-  store.move(key, value, place.stale_s > 0 and places.stale(new, place.stale_s) or new)
+  store.move(entry, value, place.stale_s > 0 and places.stale(new, place.stale_s) or new)
   return bytes + (entry.body_segment == segment and entry.body_bytes or 0)
 end
 

@@ -1,4 +1,5 @@
 -- Stored responses: a shared index (key → place), the bytes in segments, and parsed entries in this worker's memory.
+local claims = require("claims")
 local dictionaries = require("dictionaries")
 local ffi = require("ffi")
 local heads = require("head")
@@ -39,6 +40,7 @@ end
 local function remove(key)
   journal.add("d", key)
   index:delete(key)
+  journal.settle()
 end
 
 local function load(key, value)
@@ -133,6 +135,21 @@ local function remember_selection(base, selection)
   set(base, "|" .. table.concat(others, "|"))
 end
 
+-- Writes the place of an entry. Returns false when a purge came between the last look at the marks and this.
+local function write(entry, place)
+  set(entry.key, place)
+  entry.judged_at = nil
+  if not purges.address_purged_s(entry) and not purges.judge(entry) then return true end
+  remove(entry.key)
+  return false
+end
+
+local function replace(entry, old, place)
+  if index:get(entry.key) ~= old then return nil, "replaced meanwhile" end
+  if not write(entry, place) then return nil, "purged meanwhile" end
+  return true
+end
+
 local function commit(entry, place)
   if purges.address_purged_s(entry) or purges.judge(entry) then return nil, "purged meanwhile" end
   if entry.no_vary_search and not purges.marks_paths_since(entry) then return nil, "purged meanwhile" end
@@ -146,13 +163,7 @@ local function commit(entry, place)
   if selection then remember_selection(entry.base, selection) end
   local soft_s = purges.address_purged_s(entry, true)
   if soft_s then place = places.stale(place, soft_s) end
-  set(key, place)
-  -- Another worker may have purged it between the check and the write.
-  entry.judged_at = nil
-  if purges.address_purged_s(entry) or purges.judge(entry) then
-    remove(key)
-    return nil, "purged meanwhile"
-  end
+  if not write(entry, place) then return nil, "purged meanwhile" end
   entry.place, entry.stale_since_s, entry.url_marked_s = place, soft_s, soft_s
   parsed:set(key, entry)
   return entry
@@ -163,12 +174,17 @@ local function queue_of(key)
   return popularity.of(key) > 0 and "main" or "order"
 end
 
+--- Returns the key of the response to a request.
+function _M.key_of(entry, request)
+  return entry.selection and vary.key(entry.base, entry.selection, request) or entry.base
+end
+
 --- Stores an entry. body: a string, or {segment, bytes} for one that is already on disk.
 -- Returns the entry, or nil and a reason.
 function _M.put(entry, request, body)
   -- With a key of more than the address, a purge of the address reaches it only by the marks of purges.lua.
   entry.shares_address = entry.selection ~= nil or entry.base ~= request.address or entry.no_vary_search ~= nil
-  local key = entry.selection and vary.key(entry.base, entry.selection, request) or entry.base
+  local key = _M.key_of(entry, request)
   entry.key = key
   local queue, small = queue_of(key), type(body) == "string"
   popularity.note(key)
@@ -182,7 +198,7 @@ function _M.put(entry, request, body)
     segments.name_owner(body.segment, key)
   end
   entry.head_bytes = #head
-  return commit(entry, places.of(entry, segment, offset, #head))
+  return claims.run(key, commit, entry, places.of(entry, segment, offset, #head))
 end
 
 --- Stores a new head for the same body, after a 304.
@@ -208,8 +224,8 @@ function _M.put_head(entry, old)
   entry.body_offset, entry.body_bytes = old.body_offset, old.body_bytes
   entry.place, entry.head_bytes = places.of(entry, segment, offset, #head), #head
   entry.stale_since_s, entry.url_marked_s = nil, nil
-  if index:get(old.key) ~= old.place then return nil, "replaced meanwhile" end
-  set(old.key, entry.place)
+  local done, why = claims.run(entry.key, replace, entry, old.place, entry.place)
+  if not done then return nil, why end
   parsed:set(old.key, entry)
   return entry
 end
@@ -228,9 +244,9 @@ function _M.place_of(key)
   return value and places.is(value) and value or nil
 end
 
---- Gives a key another place, if it still has the old one.
-function _M.move(key, old, new)
-  if index:get(key) == old then set(key, new) end
+--- Gives the entry of a key another place, if the key still has the old one.
+function _M.move(entry, old, new)
+  return claims.run(entry.key, replace, entry, old, new)
 end
 
 --- Removes an entry, unless a newer one is stored under its key.

@@ -18,6 +18,7 @@ const SOURCES = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '..')
 const eta = new Eta({ views: path.join(SOURCES, 'templates'), autoEscape: false, autoTrim: [false, 'nl'] })
 
 const LUA_MODULES = ['ndk_http_module', 'ngx_http_lua_module']
+const WORKERS_MAX = 64
 const MAX_SIZE_DEFAULT_BYTES = 1024 ** 3
 /** The trusted certificates of Debian and Alpine, and of Fedora. */
 const CERTIFICATES = ['/etc/ssl/certs/ca-certificates.crt', '/etc/pki/tls/certs/ca-bundle.crt']
@@ -90,6 +91,7 @@ const NO_FILES = Object.freeze({ certificate: 'certificate.pem', key: 'key.pem' 
  *   'key-order, params=("utm_source")'; default: none
  * @property {string} [cacheDirectory]
  * @property {number} [maxSizeBytes]
+ * @property {number} [workers]  processes, 1 to 64; default 1
  * @property {boolean} [warm]  a restart has what was stored before; default false
  * @property {boolean} [compression]  stored text is sent compressed to clients that accept it; default false
  * @property {Tls} [tls]  at the port for clients; default: plain HTTP
@@ -247,6 +249,7 @@ function edgeView (role, directory) {
     plan: role.plan ?? '',
     place: role.place ?? 'LJU',
     warm: role.warm ?? false,
+    workers: workersOf(role.workers),
     compression: role.compression ?? false,
     cacheName: JSON.stringify(structuredName(role.cacheName ?? 'stevec-edge')),
     // Cloudflare's limit. The wiki itself refuses what is too long, with a reason.
@@ -254,6 +257,12 @@ function edgeView (role, directory) {
     cacheDirectory: cacheDirectoryOf(role, directory),
     maxSizeBytes: role.maxSizeBytes ?? MAX_SIZE_DEFAULT_BYTES
   }
+}
+
+/** @param {number} [workers] */
+function workersOf (workers = 1) {
+  if (Number.isInteger(workers) && workers >= 1 && workers <= WORKERS_MAX) return workers
+  throw new Error(`the edge takes 1 to ${WORKERS_MAX} workers, not ${workers}`)
 }
 
 /**

@@ -1,0 +1,93 @@
+-- Fetches of other workers, as flights that the requests of this worker can wait for. nginx has no events between
+-- workers, so one timer looks at shared memory for all of them, while there are any.
+local semaphore = require("ngx.semaphore")
+local leases = require("lease")
+local settings = require("settings")
+
+local _M = {}
+
+-- Between two looks: short after a change, longer while nothing happens.
+local LOOK_LEAST_S, LOOK_MAX_S = 0.002, 0.016
+-- What waits for nothing is forgotten.
+local IDLE_S = 60
+
+local all, looking = {}, false
+
+-- Returns whether it has changed.
+local function update(flight)
+  local state = leases.read(flight.key)
+  local held = flight.held
+  if not state or state.pid ~= held.pid or state.id ~= held.id then
+    local outcome, bytes, failure = leases.ended(held)
+    flight.failure = failure
+    if flight.growing then
+      flight.growing.bytes, flight.growing.ended = math.max(bytes or 0, flight.growing.bytes), true
+    end
+    -- Not known: the waiting requests look again.
+    flight.finish(flight, outcome or "superseded")
+    return true
+  end
+  if leases.is_orphan(held) then
+    leases.break_off(flight.key, held)
+    flight.finish(flight, "superseded")
+    return true
+  end
+  local changed = state.progress_s ~= flight.progress_s
+  flight.progress_s = state.progress_s
+  if state.segment > 0 and not flight.growing then
+    local entry = leases.growing_entry(held)
+    if entry then
+      flight.growing = { entry = entry, segment = state.segment, length = state.length, bytes = state.bytes }
+      flight.spool, changed = flight.growing, true
+    end
+  elseif flight.growing and state.bytes > flight.growing.bytes then
+    flight.growing.bytes, changed = state.bytes, true
+  end
+  return changed
+end
+
+local function look(premature)
+  local pause_s = LOOK_LEAST_S
+  while not premature and next(all) do
+    ngx.sleep(pause_s)
+    pause_s = math.min(pause_s * 1.3, LOOK_MAX_S)
+    for flight in pairs(all) do
+      if update(flight) then
+        pause_s = LOOK_LEAST_S
+        flight.wake(flight)
+      end
+      if ngx.now() - flight.progress_s > IDLE_S then flight.finish(flight, "superseded") end
+      if flight.outcome then all[flight] = nil end
+    end
+  end
+  looking = false
+end
+
+--- Returns the fetch of another worker as a flight, or nil when there is none.
+-- finish, wake: those of flight.lua
+function _M.find(key, request, finish, wake)
+  if settings.workers == 1 then return nil end
+  local state = leases.read(key)
+  if not state or state.pid == ngx.worker.pid() then return nil end
+  local flight = {
+    key = key, held = state, begun = true, remote = true, progress_s = state.progress_s,
+    changed = semaphore.new(0), finish = finish, wake = wake,
+    -- What it fetches may have any tag, and is for any URL of the key.
+    subject = {
+      clock = state.clock, host = request.host, host_name = request.host_name, uri = request.uri,
+      no_vary_search = request.no_vary_search, tags = {}, any_tag = true, shares_address = true,
+    },
+  }
+  all[flight] = true
+  if not looking then
+    local called, started = pcall(ngx.timer.at, 0, look)
+    looking = called and started
+    if not looking then
+      all[flight] = nil
+      return nil
+    end
+  end
+  return flight
+end
+
+return _M
