@@ -5,8 +5,8 @@ local dictionaries = require("dictionaries")
 
 local lower = string.lower
 
---- Sets `names` and `values` of an entry, which are the same for every response from it, and whether the edge may
--- compress it (`compressible`), and whether it is a dictionary (`dictionary`).
+--- Sets `names` and `values` of an entry, which are the same for every response from it; whether the edge may compress
+-- it (`compressible`), whether it is a dictionary (`dictionary`), and whether one may help (`takes_dictionary`).
 return function(entry)
   local names, values, positions = {}, {}, {}
   local headers = entry.headers
@@ -24,6 +24,7 @@ return function(entry)
   end
   entry.names, entry.values = names, values
   entry.compressible = compressible.judge(entry.status, headers)
+  entry.takes_dictionary = entry.compressible and compressible.takes_dictionary(headers)
   entry.dictionary = entry.compressible and positions["use-as-dictionary"] ~= nil
   if entry.dictionary then dictionaries.note(entry) end
   entry.hit_prefix = cache_statuses.hit_prefix(values[positions["cache-status"]])
