@@ -56,9 +56,13 @@ local function add_vary(headers, wanted)
   end
 end
 
-local function has(headers, wanted)
+--- Whether the next response of the same URL may be sent by a dictionary: this one is a dictionary, or links to one.
+function _M.takes_dictionary(headers)
   for index = 1, #headers do
-    if lower(headers[index][1]) == wanted then return true end
+    local name = lower(headers[index][1])
+    if name == "use-as-dictionary" then return true end
+    -- RFC 9842 §3.
+    if name == "link" and find(lower(headers[index][2]), "compression-dictionary", 1, true) then return true end
   end
   return false
 end
@@ -68,7 +72,7 @@ function _M.mark(status, headers)
   if not _M.judge(status, headers) then return headers end
   add_vary(headers, "Accept-Encoding")
   -- RFC 9842 §6.2: what a dictionary changes.
-  if has(headers, "use-as-dictionary") then add_vary(headers, "Available-Dictionary") end
+  if _M.takes_dictionary(headers) then add_vary(headers, "Available-Dictionary") end
   return headers
 end
 

@@ -66,7 +66,7 @@ function _M.form(entry, accept, available)
   local choice = accept_encoding.choice(accept)
   local size = entry.body_bytes
   if size < BODY_BYTES_LEAST or size > BODY_BYTES_MAX then return nil end
-  if available and choice.with_dictionary and entry.dictionary then
+  if available and choice.with_dictionary and entry.takes_dictionary then
     local hash = dictionaries.hash_in(available)
     local coding = choice.with_dictionary
     local form = hash and kept_form(entry, entry.place .. coding .. hash, coding, nil, hash)

@@ -18,7 +18,7 @@ local function sha256(text)
   return ffi.string(hash, HASH_BYTES)
 end
 
---- Keeps the body of an entry if the response says that it is a dictionary. Large bodies stay on disk, and are none.
+--- Keeps the body of an entry if the response says that it is a dictionary. Large bodies are none.
 function _M.note(entry)
   if not dictionaries or not has_sha256 or not entry.dictionary or entry.noted then return end
   entry.noted = true

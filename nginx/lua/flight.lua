@@ -1,5 +1,5 @@
--- Flights: the fetches that run, and the requests that wait for them. A flight outlives the client that started it. Those
--- of other workers are in remote.lua; for them a flight that others may wait for has a lease.
+-- Flights: the fetches that run, and the requests that wait for them. A flight outlives the client that started it.
+-- Those of other workers are in remote.lua; for them a flight that others may wait for has a lease.
 -- A flight has the options of fetch.lua, and
 -- progress_s: when something last arrived; begun: its timer has run
 -- subject: what purges are matched against

@@ -1,6 +1,6 @@
 -- Which worker fetches a key, in shared memory, so that a key has one fetch at a time in all workers. A lease is the
--- value of the key: the holder's process and a number, then how far its fetch is. What a fetch ended with stays readable
--- for a while, under the holder's process and number.
+-- value of the key: the holder's process and a number, then how far its fetch is. What a fetch ended with stays
+-- readable for a while, under the holder's process and number.
 local ffi = require("ffi")
 local heads = require("head")
 local processes = require("process")

@@ -14,8 +14,8 @@ function _M.complete(entry, at)
   entry.hit_prefix = cache_statuses.hit_prefix(at > 0 and entry.values[at] or nil)
 end
 
---- Sets `names` and `values` from its `headers`, which it no longer needs, and whether the edge may compress it
--- (`compressible`), and whether it is a dictionary (`dictionary`).
+--- Sets `names` and `values` from its `headers`, which it no longer needs; whether the edge may compress it
+-- (`compressible`), whether it is a dictionary (`dictionary`), and whether one may help (`takes_dictionary`).
 function _M.set(entry)
   local names, values, positions = {}, {}, {}
   local headers = entry.headers
@@ -32,6 +32,7 @@ function _M.set(entry)
     end
   end
   entry.compressible = compressible.judge(entry.status, headers)
+  entry.takes_dictionary = entry.compressible and compressible.takes_dictionary(headers)
   entry.dictionary = entry.compressible and positions["use-as-dictionary"] ~= nil
   entry.names, entry.values, entry.headers = names, values, nil
   _M.complete(entry, positions["cache-status"] or 0)

@@ -83,8 +83,8 @@ local function remember(name, clock, time_s)
   if not kept then set("floor", clock) end
 end
 
--- Takes the next number before it writes the marks, so no two purges have the same, and counts the purge as marked after
--- it has: a reader that judges by that count finds the marks, or judges again.
+-- Takes the next number before it writes the marks, so no two purges have the same, and counts the purge as marked
+-- after it has: a reader that judges by that count finds the marks, or judges again.
 local function write_marks(soft, name, and_set)
   local clock, kind = dict:incr("clock", 1), soft and "soft " or ""
   if name then

@@ -18,6 +18,7 @@ const ENTRY = {
   any_tag: false,
   compressible: false,
   dictionary: false,
+  takes_dictionary: false,
   key: 'host/a\u0001x',
   base: 'host/a',
   host: 'host',

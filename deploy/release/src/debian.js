@@ -75,7 +75,8 @@ function control (version, withNode) {
     'Maintainer: stevec <stevec@localhost>',
     'Section: web',
     'Priority: optional',
-    `Depends: ${node}, nginx (>= 1.22), libnginx-mod-http-lua, lua-cjson, logrotate, systemd (>= 250)`,
+    `Depends: ${node}, nginx (>= 1.22), libnginx-mod-http-lua, lua-cjson, libbrotli1, libzstd1, zlib1g,` +
+      ' logrotate, systemd (>= 250)',
     'Recommends: ca-certificates',
     'Description: a wiki built to be cached',
     ' The wiki, nginx in front of it, a caching edge with TLS, nightly backups that are',

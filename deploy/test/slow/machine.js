@@ -16,7 +16,8 @@ import { requireTool } from '@stevec/harness/tools/locate'
 const run = promisify(execFile)
 /** What the package depends on, and curl for the tests. */
 const PACKAGES = [
-  'systemd', 'systemd-sysv', 'nginx', 'libnginx-mod-http-lua', 'lua-cjson', 'logrotate', 'curl'
+  'systemd', 'systemd-sysv', 'nginx', 'libnginx-mod-http-lua', 'lua-cjson', 'libbrotli1', 'libzstd1',
+  'zlib1g', 'logrotate', 'curl'
 ]
 const SUITE = 'bookworm'
 const MIRROR = 'http://deb.debian.org/debian'

@@ -9,7 +9,7 @@ import { STEP_DEFAULTS, toolText } from './step.js'
 /** @typedef {import('./step.js').Step} Step */
 /** @typedef {import('../config.js').Config} Config */
 
-const NGINX_PACKAGES = ['nginx', 'libnginx-mod-http-lua', 'lua-cjson']
+const NGINX_PACKAGES = ['nginx', 'libnginx-mod-http-lua', 'lua-cjson', 'libbrotli1', 'libzstd1', 'zlib1g']
 /** Each package with a program whose presence shows that the package is installed. */
 const IMAGE_PACKAGES = Object.freeze({
   mmdebstrap: 'mmdebstrap',
