@@ -25,7 +25,8 @@ local MAGIC = 0x31646873
 -- The length of a string that is not there.
 local NONE = 0xffffffff
 local TEXTS = {
-  "key", "base", "host", "host_name", "uri", "etag", "last_modified", "date", "revision", "targeted", "no_vary_search", "selection",
+  "key", "base", "host", "host_name", "uri", "etag", "last_modified", "date", "revision", "targeted",
+  "no_vary_search", "selection",
 }
 local TEXT_COUNT = #TEXTS
 

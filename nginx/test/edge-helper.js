@@ -173,7 +173,8 @@ export async function startEdge (
     async reload () {
       const before = workers().join()
       process.kill(/** @type {NonNullable<typeof nginx>} */ (nginx).pid, 'SIGHUP')
-      await waitUntil(() => workers().join() !== before && workers().length === 1, WAIT_MAX_MS)
+      const count = options.workers ?? WORKERS
+      await waitUntil(() => workers().join() !== before && workers().length === count, WAIT_MAX_MS)
     },
     /** @param {Partial<import('@stevec/nginx').LoneEdgeRole>} [changed]  options of the role from now on */
     async restart (changed = {}) {

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { lookup } from 'node:dns/promises'
 import { existsSync, writeFileSync } from 'node:fs'
 import { connect, isIP } from 'node:net'
+import { availableParallelism } from 'node:os'
 import path from 'node:path'
 import { findNginx, prepareRole } from '@stevec/nginx'
 import { parsePort, readConfig } from '../config.js'
@@ -45,6 +46,7 @@ follows the HTTP caching standard. Runs until Ctrl-C.
                        control.json; default .stevec/edge-PORT
   --cold               begins with an empty cache; by default a start finds what was stored before,
                        unless the machine, the origin, the profile or the edge itself is another one
+  --workers N          processes of the edge, 1 (default) to 64, or auto: one for each core
   --no-compression     passes responses on as the origin encodes them; by default the edge compresses
                        stored text by br, zstd or gzip, and with the client's dictionary (RFC 9842)
   --max-size SIZE      of stored responses, in bytes or with k, m, g: 500m, 2g (default 1g)
@@ -82,6 +84,7 @@ Examples:
     cache: { type: 'string' },
     cold: { type: 'boolean' },
     'no-compression': { type: 'boolean' },
+    workers: { type: 'string' },
     'max-size': { type: 'string' },
     'tls-cert': { type: 'string' },
     'tls-key': { type: 'string' },
@@ -123,7 +126,8 @@ Examples:
       maxSizeBytes,
       tls,
       warm,
-      compression: !values['no-compression']
+      compression: !values['no-compression'],
+      workers: workersOf(values.workers)
     }
     const release = await takeFolder(directory, signal)
     try {
@@ -150,6 +154,17 @@ Examples:
       release()
     }
   }
+}
+
+const WORKERS_MAX = 64
+
+/**
+ * @param {string} [text]  --workers
+ * @throws {UsageError}
+ */
+function workersOf (text) {
+  if (text === 'auto') return Math.min(availableParallelism(), WORKERS_MAX)
+  return integerOption(text, '--workers', { least: 1, most: WORKERS_MAX }) ?? 1
 }
 
 /**
