@@ -15,6 +15,7 @@ local rays = require("ray")
 local reply = require("reply")
 local requests = require("request")
 local rescue = require("rescue")
+local segments = require("segments")
 local settings = require("settings")
 local store = require("store")
 local via = require("via")
@@ -118,6 +119,7 @@ end
 function _M.init_worker()
   popularity.open()
   journal.open()
+  segments.init_worker()
 end
 
 return _M

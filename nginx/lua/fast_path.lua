@@ -1,12 +1,16 @@
 -- The fast path of a hot cache: a plain GET of a fresh entry in memory. No closures and no patterns, because LuaJIT
 -- runs those in its interpreter.
 local compression = require("compression")
+local ffi = require("ffi")
 local freshness = require("freshness")
 local rays = require("ray")
 local requests = require("request")
 local store = require("store")
 
 local floor = math.floor
+-- What ngx.now calls. LuaJIT blacklists functions of Lua that other paths call often and cannot compile, and then the
+-- fast path would fall apart there.
+local now_s = ffi.C.ngx_http_lua_ffi_now
 
 local _M = {}
 
@@ -29,7 +33,7 @@ function _M.answer(var)
   if not entry or entry.stale_since_s or entry.always_validate then return false end
   if entry.no_vary_search and entry.uri ~= var.request_uri then return false end
   if not entry.names or #entry.names >= UNROLLED_MAX or not entry.body or entry.status == 204 then return false end
-  local age_s = freshness.age_s(entry, ngx.now())
+  local age_s = freshness.age_s(entry, now_s())
   if age_s >= entry.lifetime_s then return false end
   local sent = entry
   if entry.compressible then

@@ -35,6 +35,13 @@ function _M.close(id)
   files[id], descriptors[id], count = nil, nil, count - 1
 end
 
+--- Closes the files of which exists(id) says that another worker has evicted them: until then they take room on disk.
+function _M.close_evicted(exists)
+  for id in pairs(files) do
+    if not exists(id) then _M.close(id) end
+  end
+end
+
 local function descriptor_of(id)
   local descriptor = descriptors[id]
   if descriptor then return descriptor end

@@ -10,6 +10,7 @@ local _M = {}
 
 local SEGMENT_BYTES = 16 * 1024 * 1024
 local PROBATION_PART = 0.1
+local SWEEP_S = 10
 
 -- The least that is freed on a full disk; request bodies may need some, too.
 local ROOM_BYTES = 16 * 1024 * 1024
@@ -148,6 +149,14 @@ function _M.move(id, from)
   return true
 end
 
+--- Before a worker's first request.
+function _M.init_worker()
+  if settings.workers == 1 then return end
+  ngx.timer.every(SWEEP_S, function()
+    files.close_evicted(function(id) return dict:get("s" .. id) ~= nil end)
+  end)
+end
+
 -- Returns true, or nil, a reason and the system's error number.
 local function write(segment, data)
   local done, message, code = segment.file:write(data)
@@ -162,7 +171,7 @@ end
 
 local function append(data, queue)
   local segment = current[queue]
-  local full = segment and segment.bytes + #data > math.min(SEGMENT_BYTES, settings.max_size_bytes / 8)
+  local full = segment and segment.bytes + #data > math.min(SEGMENT_BYTES, settings.max_size_bytes / (8 * settings.workers))
   if full or segment and not dict:get("s" .. segment.id) then
     segment.file:close()
     current[queue], segment = nil, nil

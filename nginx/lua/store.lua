@@ -12,7 +12,7 @@ local recent = require("recent")
 local files = require("segment_files")
 local segments = require("segments")
 local vary = require("vary")
-local index = ngx.shared.index
+local index, marks = ngx.shared.index, ngx.shared.purges
 
 local text_of = ffi.string
 
@@ -77,12 +77,14 @@ local function get(key, place)
     end
     parsed:set(key, entry)
   end
+  -- Without a purge since the last look, the answer of purges.judge would be the same.
+  if entry.looked_at == marks:get("marked") then return entry end
   local void, marked_s = purges.judge(entry)
   if void then
     remove(key)
     return nil
   end
-  entry.stale_since_s = marked_s or entry.url_marked_s
+  entry.stale_since_s, entry.looked_at = marked_s or entry.url_marked_s, entry.judged_at
   return entry
 end
 
