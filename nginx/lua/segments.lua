@@ -171,7 +171,8 @@ end
 
 local function append(data, queue)
   local segment = current[queue]
-  local full = segment and segment.bytes + #data > math.min(SEGMENT_BYTES, settings.max_size_bytes / (8 * settings.workers))
+  local bytes_max = math.min(SEGMENT_BYTES, settings.max_size_bytes / (8 * settings.workers))
+  local full = segment and segment.bytes + #data > bytes_max
   if full or segment and not dict:get("s" .. segment.id) then
     segment.file:close()
     current[queue], segment = nil, nil
