@@ -46,13 +46,18 @@ local function copy(place)
   return entry, segment, offset, #head
 end
 
--- Moves the entry of a key, if it is at this place of the file. Returns how many bytes of main it takes.
-local function keep(key, id, offset, head_bytes)
+-- Moves the entry of a key, if it is at this place of the file and was used; else forgets it, so that the index has
+-- room for others. Returns how many bytes of main it takes.
+local function keep(key, id, offset, head_bytes, room)
   local value = store.place_of(key)
   local place = value and places.read(value)
-  if not place or not is_at(place, id, offset, head_bytes) or not is_used(key) then return 0 end
-  local entry, segment, new_offset, bytes = copy(place)
-  if not entry then return 0 end
+  if not place or not is_at(place, id, offset, head_bytes) then return 0 end
+  local entry, segment, new_offset, bytes
+  if room and is_used(key) then entry, segment, new_offset, bytes = copy(place) end
+  if not entry then
+    store.drop(key, value)
+    return 0
+  end
   local new = places.of(entry, segment, new_offset, bytes)
   store.move(entry, value, place.stale_s > 0 and places.stale(new, place.stale_s) or new)
   return bytes + (entry.body_segment == segment and entry.body_bytes or 0)
@@ -65,14 +70,14 @@ local function rescue(id, bytes, queue)
     return value ~= nil and places.read(value).body_segment == id and is_used(owner)
   end
   local at, kept_bytes, kept_bytes_max = 0, 0, queue == "main" and bytes * KEPT_PART or math.huge
-  while at + heads.FIXED_BYTES <= bytes and kept_bytes < kept_bytes_max do
+  while at + heads.FIXED_BYTES <= bytes do
     local length = math.min(PEEK_BYTES, bytes - at)
     local from = files.read(id, at, length)
     if not from then return false end
     local key, head_bytes, followed_by = heads.peek(from, length)
     -- Where the next head begins is not known.
     if not head_bytes then return false end
-    if key then kept_bytes = kept_bytes + keep(key, id, at, head_bytes) end
+    if key then kept_bytes = kept_bytes + keep(key, id, at, head_bytes, kept_bytes < kept_bytes_max) end
     at = at + head_bytes + followed_by
   end
   return false

@@ -246,6 +246,12 @@ function _M.place_of(key)
   return value and places.is(value) and value or nil
 end
 
+--- Forgets a key whose file is evicted, if it still has this place. The journal has it until its next state.
+function _M.drop(key, value)
+  if index:get(key) == value then index:delete(key) end
+  journal.note_forgotten()
+end
+
 --- Gives the entry of a key another place, if the key still has the old one.
 function _M.move(entry, old, new)
   return claims.run(entry.key, replace, entry, old, new)
