@@ -47,8 +47,8 @@ follows the HTTP caching standard. Runs until Ctrl-C.
   --cold               begins with an empty cache; by default a start finds what was stored before,
                        unless the machine, the origin, the profile or the edge itself is another one
   --workers N          processes of the edge, 1 (default) to 64, or auto: one for each core
-  --no-compression     passes responses on as the origin encodes them; by default the edge compresses
-                       stored text by br, zstd or gzip, and with the client's dictionary (RFC 9842)
+  --no-compression     passes responses on as the origin encodes them; by default the edge sends
+                       stored text by br, zstd or gzip, and by the client's dictionary (RFC 9842)
   --max-size SIZE      of stored responses, in bytes or with k, m, g: 500m, 2g (default 1g)
   --plan free          refuses purge calls beyond the limits of that plan (429)
   --control-port N     of the purge API, on 127.0.0.1 (default a free one)
