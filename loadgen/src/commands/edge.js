@@ -58,8 +58,8 @@ The purge API has the form of Cloudflare's. Its address and token are printed, a
 control.json in the folder of --cache. A purge that fails while the edge is down has to be sent
 again once it runs, as the wiki does; otherwise start it with --cold.
 
-One worker process serves all requests, so that simultaneous requests for one URL share a fetch
-(docs/edge-speed.md). A folder DIR/answers that no edge has made (see its CACHEDIR.TAG) is an
+Simultaneous requests for one URL share a fetch, also in several workers. docs/edge-speed.md says
+how fast the edge is. A folder DIR/answers that no edge has made (see its CACHEDIR.TAG) is an
 error. After kill -HUP $(cat DIR/nginx.pid) it uses a renewed certificate, and the cache stays.
 
 Exit code: 0 stopped by Ctrl-C, 2 wrong usage, 3 nginx did not start or ended, 130 stopped by
