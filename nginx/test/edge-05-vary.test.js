@@ -28,6 +28,20 @@ test('rfc9111 stores one response for each combination of the headers that Vary 
   assert.equal((await edge.get('/', { 'accept-language': 'sl,en' })).cache, 'HIT')
 })
 
+test('several lines of Accept-Encoding select as one does, also on the fast path', async (t) => {
+  const edge = await startEdge(t, script, { profile: 'cloudflare' })
+  const asked = async (/** @type {string[]} */ ...values) => {
+    const lines = ['GET /encoding HTTP/1.1', `Host: ${edge.host}`, 'Connection: close',
+      ...values.map((value) => `Accept-Encoding: ${value}`)]
+    return (await edge.raw(`${lines.join('\r\n')}\r\n\r\n`)).split('\r\n\r\n')[1]
+  }
+  for (const values of [[], ['gzip'], ['br, gzip']]) await asked(...values)
+  const [none, gzip, both] = [await asked(), await asked('gzip'), await asked('br, gzip')]
+  assert.equal(new Set([none, gzip, both]).size, 3)
+  assert.deepEqual([await asked('', 'gzip'), await asked('gzip', 'br'), await asked('', '')], [gzip, both, none])
+  assert.equal(edge.reached('/encoding'), 3)
+})
+
 test('a header that is absent and an empty one are two variants', async (t) => {
   const edge = await startEdge(t, (request, response) => response.setHeader('Cache-Control', 'max-age=60')
     .setHeader('Vary', 'X-Two')
