@@ -39,6 +39,7 @@ local function get(request)
   while attempts < COLLAPSE_ATTEMPTS_MAX do
     local now_s = ngx.now()
     entry, key, missed = store.find(request.base, request)
+    request.found_place = entry and entry.place
     action = decide(entry, request, now_s, settings.collapsing)
     if action.cache_status then
       if serve(action, entry, key, request, now_s) then return end

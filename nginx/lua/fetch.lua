@@ -109,14 +109,26 @@ local function run(premature, flight)
   if not flight.closed then body_stream.close(flight, not done and "the edge failed" or nil) end
 end
 
+-- Whether another worker has stored the response, and ended its fetch, since this request looked at the cache.
+local function was_stored_meanwhile(request)
+  if settings.workers == 1 then return false end
+  local entry = store.find(request.base, request)
+  return entry ~= nil and entry.place ~= request.found_place
+end
+
 --- Starts a fetch. options: key, request, lines (header lines for the origin), method, entry (stored, to be validated),
 -- collapsing (other requests may wait for it), own_conditions (`lines` include the client's), authorized, no_store
--- Returns the flight, see flight.lua; nil when another worker has just begun a fetch that this request may wait for.
+-- Returns the flight, see flight.lua; nil when another worker has just begun a fetch that this request may wait for, or
+-- has just stored the response.
 function _M.start(options)
   local flight = options
   flight.head_ready = semaphore.new(0)
   body_stream.open(flight)
   if not flights.begin(flight) then return nil end
+  if flight.collapsing and was_stored_meanwhile(flight.request) then
+    flights.detach(flight)
+    return nil
+  end
   -- Requests for other queries may wait for it, and a purge of one of these URLs concerns all.
   flight.subject.no_vary_search = flight.request.no_vary_search
   -- ngx.timer.at raises an error when no connection is left for its own first timer.

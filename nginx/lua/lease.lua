@@ -29,15 +29,28 @@ local function text_of(flight)
     growing and growing.segment or 0, growing and growing.bytes or 0, growing and growing.length or 0)
 end
 
---- Reads the lease of a key. Returns nil without one; else pid, id, clock, progress_s, segment, bytes, length: numbers
-function _M.read(key)
-  local value = dict:get(key)
+local function parse(value)
   if not value then return nil end
   local pid, id, clock, progress_s, segment, bytes, length = string.match(value, STATE)
   return {
     pid = tonumber(pid), id = tonumber(id), clock = tonumber(clock), progress_s = tonumber(progress_s),
     segment = tonumber(segment), bytes = tonumber(bytes), length = tonumber(length),
   }
+end
+
+--- Reads the lease of a key. Returns nil without one; else pid, id, clock, progress_s, segment, bytes, length: numbers
+function _M.read(key)
+  return parse(dict:get(key))
+end
+
+--- The same of a fetch whose body grows, also when another one has its key.
+function _M.read_growing(state)
+  return parse(dict:get(name_of(state) .. " growing"))
+end
+
+local function holds(flight)
+  local held, lease = _M.read(flight.key), flight.lease
+  return held and held.pid == lease.pid and held.id == lease.id
 end
 
 --- Takes the lease for a flight. Returns false when another worker has it.
@@ -57,28 +70,32 @@ function _M.publish(flight, grown)
   local lease = flight.lease
   if not lease or not grown and flight.progress_s - lease.published_s < PROGRESS_S then return end
   lease.published_s = flight.progress_s
-  if flight.growing and not lease.head then
-    lease.head = true
-    dict:safe_set(name_of(lease) .. " head", heads.encode(flight.growing.entry, 0), LEASE_S)
+  local text = text_of(flight)
+  if flight.growing then
+    local name = name_of(lease) .. " head"
+    if not dict:expire(name, LEASE_S) then dict:safe_set(name, heads.encode(flight.growing.entry, 0), LEASE_S) end
+    dict:safe_set(name_of(lease) .. " growing", text, LEASE_S)
   end
-  local held = _M.read(flight.key)
-  if held and held.pid == lease.pid and held.id == lease.id then dict:safe_set(flight.key, text_of(flight), LEASE_S) end
+  if holds(flight) then dict:safe_set(flight.key, text, LEASE_S) end
 end
 
 --- Gives the lease back. outcome: of the flight; nil: another worker may fetch, and this one goes on
 function _M.release(flight, outcome)
   local lease = flight.lease
   if not lease then return end
-  flight.lease = nil
   local growing, failure = flight.growing, flight.failure
   if outcome then
     local text = string.format("%s %d %d %s", outcome, growing and growing.bytes or 0, failure and failure.status or 0,
       failure and failure.why or "")
     dict:safe_set(name_of(lease), text, ENDED_S)
+    if growing then
+      dict:delete(name_of(lease) .. " head")
+      dict:delete(name_of(lease) .. " growing")
+    end
   end
-  if lease.head then dict:delete(name_of(lease) .. " head") end
-  local held = _M.read(flight.key)
-  if held and held.pid == lease.pid and held.id == lease.id then dict:delete(flight.key) end
+  if holds(flight) then dict:delete(flight.key) end
+  -- Requests that read along go on when only the key is given away.
+  if outcome then flight.lease = nil end
 end
 
 --- Returns what a fetch ended with: outcome, bytes, failure; nil when that is not known.

@@ -13,24 +13,36 @@ local IDLE_S = 60
 
 local all, looking = {}, false
 
+-- Ends it. outcome: nil when it is not known: the waiting requests look again
+local function finish(flight, outcome, bytes)
+  if flight.growing then
+    flight.growing.bytes, flight.growing.ended = math.max(bytes or 0, flight.growing.bytes), true
+  end
+  flight.finish(flight, outcome or "superseded")
+  return true
+end
+
 -- Returns whether it has changed.
 local function update(flight)
-  local state = leases.read(flight.key)
   local held = flight.held
-  if not state or state.pid ~= held.pid or state.id ~= held.id then
-    local outcome, bytes, failure = leases.ended(held)
+  local outcome, bytes, failure = leases.ended(held)
+  if outcome then
     flight.failure = failure
-    if flight.growing then
-      flight.growing.bytes, flight.growing.ended = math.max(bytes or 0, flight.growing.bytes), true
-    end
-    -- Not known: the waiting requests look again.
-    flight.finish(flight, outcome or "superseded")
-    return true
+    return finish(flight, outcome, bytes)
   end
   if leases.is_orphan(held) then
     leases.break_off(flight.key, held)
+    return finish(flight)
+  end
+  local state = leases.read(flight.key)
+  if not state or state.pid ~= held.pid or state.id ~= held.id then
+    -- It has given its key away. Those that read along go on.
+    state = flight.growing and leases.read_growing(held)
+    if not state then
+      outcome, bytes, flight.failure = leases.ended(held)
+      return finish(flight, outcome, bytes)
+    end
     flight.finish(flight, "superseded")
-    return true
   end
   local changed = state.progress_s ~= flight.progress_s
   flight.progress_s = state.progress_s
@@ -56,8 +68,8 @@ local function look(premature)
         pause_s = LOOK_LEAST_S
         flight.wake(flight)
       end
-      if ngx.now() - flight.progress_s > IDLE_S then flight.finish(flight, "superseded") end
-      if flight.outcome then all[flight] = nil end
+      if ngx.now() - flight.progress_s > IDLE_S then finish(flight) end
+      if flight.outcome and (not flight.growing or flight.growing.ended) then all[flight] = nil end
     end
   end
   looking = false

@@ -267,17 +267,17 @@ function _M.withdraw(key)
   if journal.has_forgotten() and not index:get(key) then remove(key) end
 end
 
---- Purges one address; `address` is the key of host and path alone.
+local function take_out(address, soft)
+  local value = index:get(address)
+  -- Also without a value: a replay might find what the index has forgotten.
+  if not soft or not value then return remove(address) end
+  if places.is(value) then set(address, places.stale(value, ngx.time())) end
+end
+
+--- Purges one address, the key of host and path; after a write by a worker that has not seen the mark.
 function _M.purge_url(address, soft)
   purges.url(address, soft)
-  local value = index:get(address)
-  -- A replay might find what the index has forgotten.
-  if not value then return remove(address) end
-  if not soft then
-    remove(address)
-  elseif places.is(value) then
-    set(address, places.stale(value, ngx.time()))
-  end
+  claims.wait(address, take_out, address, soft)
 end
 
 journal.join("id", {
