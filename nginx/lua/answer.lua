@@ -124,6 +124,8 @@ function _M.updated(old, answer, clock, authorized)
   for _, header in ipairs(kept) do
     if not NOT_UPDATED[lower(header[1])] then headers[#headers + 1] = header end
   end
+  -- The stored Vary has what this adds, too.
+  compressible.mark(old.status, headers)
   local fields = grouped(headers)
   dated(headers, fields, answer.received_s)
   fields.age = answer.fields.age
@@ -135,7 +137,6 @@ function _M.updated(old, answer, clock, authorized)
   local tags, any_tag = old.tags, old.any_tag
   if answer.fields["cache-tag"] then tags, any_tag = tags_of(answer.fields) end
   local groups, any_group = cache_groups.of(fields)
-  compressible.mark(old.status, headers)
   local entry = fill({
     status = old.status, headers = headers, requested_s = answer.requested_s, received_s = answer.received_s,
     clock = clock, base = old.base, host = old.host, host_name = old.host_name, uri = old.uri,

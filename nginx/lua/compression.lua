@@ -63,6 +63,8 @@ end
 --- Returns the form of a compressible entry for a client; nil: the entry as it is.
 -- accept, available: the client's Accept-Encoding and Available-Dictionary, or nil
 function _M.form(entry, accept, available)
+  -- What a 304 confirmed for one client alone is not stored, and its form could not be kept.
+  if not entry.place then return nil end
   local choice = accept_encoding.choice(accept)
   local size = entry.body_bytes
   if size < BODY_BYTES_LEAST or size > BODY_BYTES_MAX then return nil end

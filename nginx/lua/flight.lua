@@ -121,7 +121,11 @@ end
 function _M.wait_change(flight, patience_s)
   -- A wait below 1 ms does not yield, and the worker's clock then stands still: the caller would loop forever.
   local left_ms = math.floor((flight.progress_s + patience_s - ngx.now()) * 1000 + 0.5)
-  if left_ms < 1 then return false end
+  if left_ms < 1 then
+    -- The clock has to go on, also when each look finds the same fetch.
+    if flight.remote then ngx.sleep(0.001) end
+    return false
+  end
   flight.changed:wait(left_ms / 1000)
   return true
 end

@@ -12,7 +12,7 @@ local BYTES_MIN = 4 * 1024 * 1024
 local RECORDS_AT_ONCE = 1000
 local RETRY_S = 60
 local ROTATION_MAX_S = 600
-local READY_PAUSE_US = 5000
+local READY_PAUSE_US, BEGUN_S = 5000, 5
 -- Lengths of key and value, a number, a checksum.
 local HEAD = "^(%l) (%d+) (%d+) (%d+) (%d+)\n"
 local HEAD_BYTES_MAX = 80
@@ -91,11 +91,10 @@ end
 
 -- Writes a record. Returns whether it is in the journal.
 local function append(text)
-  local handle = open()
-  local done, message
+  local handle, done, message = open(), nil, "its journal cannot be opened"
   if handle then done, message = handle:write(text) end
   if not done then
-    give_up(message or "its journal cannot be opened")
+    give_up(message)
     return false
   end
   if dict:incr("bytes", #text) > dict:get("limit") and not is_due then is_due = later(0) end
@@ -106,17 +105,20 @@ end
 function _M.add(kind, key, value, number)
   if not settings.warm or dict:get("broken") or not dict:get("number") then return end
   local text = record(kind, tostring(key), tostring(value or ""), number or 0)
-  if append(text) and SETTLED[kind] and settings.workers ~= 1 then unsettled[#unsettled + 1] = text end
+  if not append(text) or not SETTLED[kind] or settings.workers == 1 then return end
+  unsettled[#unsettled + 1] = { text = text, number = file_number }
 end
 
 --- Adds changes again, after they were made, if another worker has begun the next journal meanwhile: its state may be
 -- from before them. Only what must not be undone by a start: purges, and what was removed.
 function _M.settle()
   if #unsettled == 0 then return end
-  local texts = unsettled
+  local records, number = unsettled, dict:get("number")
   unsettled = {}
-  if file_number == dict:get("number") or dict:get("broken") then return end
-  for _, text in ipairs(texts) do append(text) end
+  if dict:get("broken") then return end
+  for _, one in ipairs(records) do
+    if one.number ~= number then append(one.text) end
+  end
 end
 
 --- Takes part in the journal. kinds: of changes, letters; part: apply(kind, key, value, number) makes a change,
@@ -179,6 +181,8 @@ end
 -- Begins the next journal. Changes go there from now on, so those that happen while the state is written are in both,
 -- and a replay ends with the last of each.
 local function begin(number)
+  -- After a reload all workers do it at once.
+  if not dict:safe_add("begun " .. number, true, BEGUN_S) then return false end
   local handle, message = io.open(path_of("journal", number), "wb")
   if not handle then return give_up(message) end
   handle:close()
@@ -199,10 +203,7 @@ local function complete()
   if not write_current(number) then return give_up("its state cannot be named") end
   if dict:get("broken") then return os.remove(path_of("current")) end
   dict:set("limit", math.max(BYTES_MIN, 2 * bytes))
-  for old = dict:get("first"), number - 1 do
-    os.remove(path_of("state", old))
-    os.remove(path_of("journal", old))
-  end
+  remove(dict:get("first"), number - 1)
   dict:set("first", number)
 end
 
@@ -274,8 +275,9 @@ function _M.open()
   -- A worker that starts for the first time finds the journal of the others.
   local again = not dict:safe_add("worker " .. ngx.worker.id(), true)
   if not dict:safe_add("opened", ngx.worker.pid()) then
-    if not wait_ready() and dict:safe_add("emptied", true) then
-      return start_empty()
+    while not wait_ready() do
+      if dict:safe_add("emptied after " .. dict:get("opened"), true) then return start_empty() end
+      processes.pause(READY_PAUSE_US)
     end
     -- The worker before may have died in the middle of a record, or of a rotation.
     if again and begin(dict:get("number") + 1) then later(0) end

@@ -11,7 +11,7 @@ local _M = {}
 
 -- A lease whose fetch shows no sign of life for so long is gone.
 local LEASE_S = 150
-local ENDED_S = 10
+local ENDED_S = 2
 -- How often a fetch says that something arrived.
 local PROGRESS_S = 0.2
 local STATE = "^(%d+) (%d+) (%d+) (%S+) (%d+) (%d+) (%d+)"
@@ -87,11 +87,11 @@ function _M.release(flight, outcome)
   if outcome then
     local text = string.format("%s %d %d %s", outcome, growing and growing.bytes or 0, failure and failure.status or 0,
       failure and failure.why or "")
-    dict:safe_set(name_of(lease), text, ENDED_S)
     if growing then
       dict:delete(name_of(lease) .. " head")
       dict:delete(name_of(lease) .. " growing")
     end
+    dict:safe_set(name_of(lease), text, ENDED_S)
   end
   if holds(flight) then dict:delete(flight.key) end
   -- Requests that read along go on when only the key is given away.

@@ -11,7 +11,10 @@ local LOOK_LEAST_S, LOOK_MAX_S = 0.002, 0.016
 -- What waits for nothing is forgotten.
 local IDLE_S = 60
 
-local all, looking = {}, false
+-- A loop that has not looked for so long was dropped by nginx, or has ended by an error.
+local LOST_S = 1
+
+local all, loop, looked_s = {}, 0, 0
 
 -- Ends it. outcome: nil when it is not known: the waiting requests look again
 local function finish(flight, outcome, bytes)
@@ -59,8 +62,9 @@ local function update(flight)
 end
 
 local function look(premature)
-  local pause_s = LOOK_LEAST_S
-  while not premature and next(all) do
+  local pause_s, this_loop = LOOK_LEAST_S, loop
+  while not premature and next(all) and loop == this_loop do
+    looked_s = ngx.now()
     ngx.sleep(pause_s)
     pause_s = math.min(pause_s * 1.3, LOOK_MAX_S)
     for flight in pairs(all) do
@@ -72,7 +76,7 @@ local function look(premature)
       if flight.outcome and (not flight.growing or flight.growing.ended) then all[flight] = nil end
     end
   end
-  looking = false
+  if loop == this_loop then looked_s = 0 end
 end
 
 --- Returns the fetch of another worker as a flight, or nil when there is none.
@@ -91,11 +95,11 @@ function _M.find(key, request, finish, wake)
     },
   }
   all[flight] = true
-  if not looking then
+  if ngx.now() - looked_s > LOST_S then
+    loop, looked_s = loop + 1, ngx.now()
     local called, started = pcall(ngx.timer.at, 0, look)
-    looking = called and started
-    if not looking then
-      all[flight] = nil
+    if not (called and started) then
+      all[flight], looked_s = nil, 0
       return nil
     end
   end

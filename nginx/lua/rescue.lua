@@ -69,14 +69,15 @@ local function rescue(id, bytes, queue)
     local value = store.place_of(owner)
     return value ~= nil and places.read(value).body_segment == id and is_used(owner)
   end
+  if bytes > segments.SHARED_BYTES_MAX then return false end
   local at, kept_bytes, kept_bytes_max = 0, 0, queue == "main" and bytes * KEPT_PART or math.huge
   while at + heads.FIXED_BYTES <= bytes do
     local length = math.min(PEEK_BYTES, bytes - at)
     local from = files.read(id, at, length)
     if not from then return false end
     local key, head_bytes, followed_by = heads.peek(from, length)
-    -- Where the next head begins is not known.
-    if not head_bytes then return false end
+    -- Where the next head begins is not known: the file has one body, and its key was forgotten at a restart.
+    if not head_bytes or head_bytes < heads.FIXED_BYTES then return false end
     if key then kept_bytes = kept_bytes + keep(key, id, at, head_bytes, kept_bytes < kept_bytes_max) end
     at = at + head_bytes + followed_by
   end

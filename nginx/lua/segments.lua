@@ -9,6 +9,10 @@ local dict = ngx.shared.segments
 local _M = {}
 
 local SEGMENT_BYTES = 16 * 1024 * 1024
+--- No file of several pieces is larger.
+_M.SHARED_BYTES_MAX = SEGMENT_BYTES
+-- A file that grows alone is not evicted for so long.
+local WRITER_S = 600
 local PROBATION_PART = 0.1
 local SWEEP_S = 10
 
@@ -41,6 +45,7 @@ local function remove(id)
   end
   dict:delete("s" .. id)
   dict:delete("k" .. id)
+  dict:delete("w" .. id)
   os.remove(files.path_of(id))
   journal.add("r", id)
   return bytes
@@ -78,9 +83,10 @@ local function give_way(own)
     local oldest = dict:lpop(queue)
     if own and oldest == own.id then
       dict:rpush(queue, oldest)
-    elseif oldest then
-      freed_bytes = freed_bytes + evict(oldest)
+      -- The other queue may have something.
+      oldest = dict:lpop(queue == "order" and "main" or "order")
     end
+    if oldest then freed_bytes = freed_bytes + evict(oldest) end
   end
   if freed_bytes == 0 then return false end
   ngx.log(ngx.WARN, "the disk is full: removed the oldest ", freed_bytes, " bytes of the cache")
@@ -133,7 +139,8 @@ local function make_room()
     local oldest = dict:lpop(queue)
     if not oldest then break end
     end_file(oldest)
-    local done, stays = pcall(rescue, oldest, dict:get("s" .. oldest) or 0, queue)
+    local done, stays = true, queue == "order" and dict:get("w" .. oldest)
+    if not stays then done, stays = pcall(rescue, oldest, dict:get("s" .. oldest) or 0, queue) end
     if not done then ngx.log(ngx.ERR, "nothing was kept of an evicted file: ", stays) end
     if not (done and stays and _M.move(oldest, queue)) then evict(oldest) end
   end
@@ -207,6 +214,7 @@ function _M.writer()
   local segment, message = create("order")
   if not segment then return nil, message end
   local gave_way = false
+  dict:safe_set("w" .. segment.id, true, WRITER_S)
   return {
     id = segment.id,
     write = function(data)
@@ -220,6 +228,7 @@ function _M.writer()
       return write(segment, data)
     end,
     finish = function()
+      dict:delete("w" .. segment.id)
       local done, reason = segment.file:close()
       if done then return segment.id end
       remove(segment.id)
@@ -253,7 +262,7 @@ local function take_over(whole)
   table.sort(ids)
   local queues = left
   left = {}
-  for after = 1, whole and 0 or UNKNOWN_MAX do os.remove(files.path_of((dict:get("id") or 0) + after)) end
+  for id = 1, whole and 0 or (dict:get("id") or 0) + UNKNOWN_MAX do os.remove(files.path_of(id)) end
   for _, id in ipairs(ids) do
     local bytes = whole and files.size_of(id)
     if bytes and register(id, queues[id]) then

@@ -220,8 +220,8 @@ function _M.put_head(entry, old)
     tags = old.tags, groups = old.groups, any_tag = old.any_tag,
     shares_address = old.shares_address, no_vary_search = old.no_vary_search,
   })
-  if void and index:get(old.key) == old.place then remove(old.key) end
-  if void or stale_since_s or purges.judge(entry) then return nil, "purged meanwhile" end
+  if (void or purges.judge(old)) and index:get(old.key) == old.place then remove(old.key) end
+  if void or old.void or stale_since_s or purges.judge(entry) then return nil, "purged meanwhile" end
   entry.body, entry.body_segment = old.body, old.body_segment
   entry.body_offset, entry.body_bytes = old.body_offset, old.body_bytes
   entry.place, entry.head_bytes = places.of(entry, segment, offset, #head), #head

@@ -50,12 +50,16 @@ local BY_ENCODING = "|accept-encoding"
 -- A request may name Accept-Encoding in Connection, and then it has none.
 local CONNECTIONS = { ["keep-alive"] = true, ["close"] = true, ["Keep-Alive"] = true }
 
--- nginx's variable has the first of several lines only. Of HTTP/2 there is no raw header.
-local function has_one_line(var)
+local function is_once(raw, name)
+  local at = string.find(raw, name, 1, true)
+  return not at or not string.find(raw, name, at + 1, true)
+end
+
+-- nginx's variables have the first of several lines only. Of HTTP/2 there is no raw header.
+local function has_single_lines(var)
   if var.server_protocol == "HTTP/2.0" then return false end
   local raw = string.lower(ngx.req.raw_header(true))
-  local at = string.find(raw, "accept-encoding:", 1, true)
-  return not at or not string.find(raw, "accept-encoding:", at + 1, true)
+  return is_once(raw, "accept-encoding:") and is_once(raw, "connection:")
 end
 
 --- Returns the same key as below when all responses of a base are selected by Accept-Encoding, and this edge knows its
@@ -64,7 +68,7 @@ function _M.plain_key(base, selections, var)
   if selections ~= BY_ENCODING or settings.profile ~= "cloudflare" then return nil end
   local connection = var.http_connection
   if connection and not CONNECTIONS[connection] then return nil end
-  if not has_one_line(var) then return nil end
+  if not has_single_lines(var) then return nil end
   return base .. encodings.key_part(var.http_accept_encoding)
 end
 

@@ -3,7 +3,8 @@ import { test } from 'node:test'
 import { execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { brotliDecompressSync, gunzipSync, gzipSync } from 'node:zlib'
-import { startEdge } from './edge-helper.js'
+import { waitUntil } from '@stevec/harness/processes'
+import { startEdge, WAIT_MAX_MS } from './edge-helper.js'
 
 const TEXT = 'The quick brown fox jumps over the lazy dog. '.repeat(100)
 const ZSTD = ['/usr/bin/zstd', '/usr/local/bin/zstd'].find(existsSync)
@@ -202,3 +203,35 @@ test('without the library of a coding, a client gets another coding', async (t) 
   assert.equal((await edge.get('/a', { 'accept-encoding': 'br, gzip' })).headers['content-encoding'], 'gzip')
   assert.equal((await edge.get('/a', { 'accept-encoding': 'br' })).headers['content-encoding'], undefined)
 })
+
+for (const [what, stored, confirmed, headers] of /** @type {[string, object, object, Record<string, string>][]} */ ([
+  ['for a client that forbids storing', {}, {}, { 'cache-control': 'no-store' }],
+  ['that makes the response private', {}, { 'cache-control': 'private' }, {}],
+  ['with another Vary', {}, { vary: 'X-Other' }, {}]
+])) {
+  test(`a 304 ${what} is not stored, and answers a client that accepts a coding`, async (t) => {
+    const edge = await startEdge(t, (request, response) => {
+      const head = { 'cache-control': 'max-age=0', 'content-type': 'text/plain', etag: '"one"', ...stored }
+      if (request.headers['if-none-match']) return response.writeHead(304, { ...head, ...confirmed }).end()
+      response.writeHead(200, head).end(TEXT)
+    }, OPTIONS)
+    await edge.get('/a')
+    const answer = await edge.get('/a', { 'accept-encoding': 'gzip', ...headers })
+    assert.deepEqual([answer.status, decoded(answer)], [200, TEXT])
+    assert.doesNotMatch(edge.errors(), /\[error\]/)
+  })
+}
+
+for (const profile of /** @type {const} */ (['rfc9111', 'cloudflare'])) {
+  test(`in the profile ${profile}, a 304 that repeats Vary confirms the response`, async (t) => {
+    const edge = await startEdge(t, (request, response) => {
+      const head = { 'cache-control': 'max-age=1', 'content-type': 'text/plain', etag: '"one"', vary: 'Cookie' }
+      if (request.headers['if-none-match']) return response.writeHead(304, { ...head, 'cache-control': 'max-age=600' }).end()
+      response.writeHead(200, head).end(TEXT)
+    }, { ...OPTIONS, profile })
+    await edge.get('/a')
+    assert.ok(await waitUntil(async () => (await edge.get('/a')).cache === 'REVALIDATED', WAIT_MAX_MS))
+    const answer = await edge.get('/a', { 'accept-encoding': 'gzip' })
+    assert.deepEqual([answer.cache, answer.headers['content-encoding'], decoded(answer)], ['HIT', 'gzip', TEXT])
+  })
+}

@@ -87,3 +87,33 @@ test('after a restart the cache still knows what was used', async (t) => {
   await statusesOf(edge, COLD.slice(500))
   assert.deepEqual(await statusesOf(edge, HOT), { HIT: HOT.length })
 })
+
+test('a full cache still stores a large body that grows while others are stored', async (t) => {
+  const edge = await startEdge(t, (request, response) => {
+    response.setHeader('Cache-Control', 'max-age=3600')
+    if (!request.url?.startsWith('/large')) return response.end(PAGE)
+    // In parts, with others between them.
+    response.write(LARGE.repeat(2))
+    setTimeout(() => response.end(LARGE.repeat(2)), 200)
+  }, { maxSizeBytes: MAX_SIZE_BYTES, edits: [NO_MEMORY] })
+  // Main has nearly all the room.
+  const used = COLD.slice(0, 330)
+  await statusesOf(edge, [...used, ...used, ...COLD.slice(400, 600)])
+  const large = edge.get('/large')
+  await statusesOf(edge, COLD.slice(600, 700))
+  assert.equal((await large).body.length, 4 * LARGE.length)
+  assert.equal((await edge.get('/large')).cache, 'HIT')
+})
+
+test('a body that looks like stored heads is evicted as any other, after a restart, too', async (t) => {
+  const hostile = Buffer.concat([Buffer.from('shd1'), Buffer.alloc(90_000), Buffer.from('shd1'), Buffer.alloc(9_000, 1)])
+  const edge = await startEdge(t, (request, response) => {
+    response.setHeader('Cache-Control', 'max-age=3600').end(request.url?.startsWith('/hostile') ? hostile : PAGE)
+  }, { maxSizeBytes: MAX_SIZE_BYTES, edits: [NO_MEMORY] })
+  for (let number = 0; number < 5; number++) assert.equal((await edge.get(`/hostile/${number}`)).cache, 'MISS')
+  const current = path.join(edge.directory, 'answers', 'current')
+  assert.ok(await waitUntil(() => existsSync(current), WAIT_MAX_MS), edge.errors())
+  await edge.restart()
+  assert.deepEqual(await statusesOf(edge, COLD), { MISS: COLD.length })
+  assert.equal((await edge.get('/hostile/0')).cache, 'MISS')
+})
