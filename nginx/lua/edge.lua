@@ -118,6 +118,7 @@ end
 
 --- Before a worker's first request.
 function _M.init_worker()
+  fast_path.init_worker()
   popularity.open()
   journal.open()
   segments.init_worker()

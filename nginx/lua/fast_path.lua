@@ -1,35 +1,125 @@
--- The fast path of a hot cache: a plain GET of a fresh entry in memory. No closures and no patterns, because LuaJIT
--- runs those in its interpreter.
+-- The fast path of a hot cache: a plain GET of a fresh response. No closures, no patterns and few strings: LuaJIT runs
+-- the first two in its interpreter, and each string costs a look into a table of all. What branches by key comes late,
+-- because each branch doubles the traces after it.
+local cache_statuses = require("cache_status")
 local compression = require("compression")
 local ffi = require("ffi")
+local files = require("segment_files")
 local freshness = require("freshness")
+local judged = require("judged")
+local nginx = require("nginx_api")
+local places = require("place")
+local plain_heads = require("plain_head")
+local popularity = require("popularity")
+local purges = require("purges")
 local rays = require("ray")
 local requests = require("request")
 local store = require("store")
+local responses = require("stored_response")
+local vary = require("vary")
 
-local floor = math.floor
+local C, copy, text_of = ffi.C, ffi.copy, ffi.string
+local floor, format = math.floor, string.format
 -- What ngx.now calls. LuaJIT blacklists functions of Lua that other paths call often and cannot compile, and then the
 -- fast path would fall apart there.
-local now_s = ffi.C.ngx_http_lua_ffi_now
+local now_s = C.ngx_http_lua_ffi_now
+
+local HIT_PREFIX = cache_statuses.hit_prefix(nil)
+local KEY_BYTES_MAX = 8192
 
 local _M = {}
+
+local key_buffer = ffi.new("uint8_t[?]", KEY_BYTES_MAX)
+local index
 
 -- Unrolled: LuaJIT does not compile a loop of few iterations, nor the code around it.
 local UNROLLED_MAX = 32
 local set_each = (function()
   local steps = {}
   for step = 1, UNROLLED_MAX do
-    steps[step] = string.format("if count < %d then return end header[names[%d]] = values[%d]", step, step, step)
+    steps[step] = format("if count < %d then return end header[names[%d]] = values[%d]", step, step, step)
   end
   return assert(loadstring("return function(header, names, values, count) " .. table.concat(steps, " ") .. " end"))()
 end)()
 
---- Returns whether the request was answered. It never is with a header of $unusual, which src/request-headers.js lists.
-function _M.answer(var)
-  if var.unusual ~= "" or var.request_method ~= "GET" then return false end
-  local host = requests.host(var)
-  if not host then return false end
-  local entry = store.find_plain(host .. var.request_uri, var)
+-- Most requests name the same host as the one before.
+local host_said, host_key, host_name = "", "", nil
+
+local function is_text(at, bytes, text)
+  return bytes == #text and C.memcmp(at, text, bytes) == 0
+end
+
+-- Writes the key before Vary into the buffer. Returns its bytes; nil when the request names two hosts.
+local function write_base(request, var)
+  local said, said_bytes = nginx.variable(request, "http_host")
+  if not host_name or not is_text(said, said_bytes, host_said) then
+    host_said = var.http_host or ""
+    host_key, host_name = requests.host(var)
+    if not host_name then return nil end
+  end
+  local name, name_bytes = nginx.variable(request, "host")
+  if not is_text(name, name_bytes, host_name) then return nil end
+  local uri, uri_bytes = nginx.variable(request, "request_uri")
+  local bytes = #host_key + uri_bytes
+  if bytes > KEY_BYTES_MAX then return nil end
+  copy(key_buffer, host_key, #host_key)
+  copy(key_buffer + #host_key, uri, uri_bytes)
+  return bytes
+end
+
+-- Returns the place of the response, valid until the next look, and the bytes of its key, which is in the buffer then.
+local function find(base_bytes, var)
+  local value, value_bytes = nginx.look(index, key_buffer, base_bytes)
+  local place = value and places.at(value, value_bytes)
+  if place then return place, base_bytes end
+  if not value then return nil end
+  local key = vary.plain_key(text_of(key_buffer, base_bytes), text_of(value, value_bytes), var)
+  if not key or #key > KEY_BYTES_MAX then return nil end
+  copy(key_buffer, key, #key)
+  value, value_bytes = nginx.look(index, key_buffer, #key)
+  return value and places.at(value, value_bytes), #key
+end
+
+local function set_text(request, name, text)
+  nginx.set_field(request, name, #name, text, #text)
+end
+
+-- Sends what is the edge's own, then the body.
+local function finish(request, status, age_s, lifetime_s, prefix, body_bytes, hash, body)
+  local age, ray = format("%d", floor(age_s)), rays.next()
+  nginx.set_status(request, status)
+  nginx.set_variable(request, "cache_status", "HIT")
+  nginx.set_variable(request, "age_s", age)
+  nginx.set_variable(request, "ray", ray)
+  set_text(request, "CF-Cache-Status", "HIT")
+  set_text(request, "Age", age)
+  if prefix then set_text(request, "Cache-Status", prefix .. format("%d", floor(lifetime_s - age_s))) end
+  set_text(request, "CF-Ray", ray)
+  set_text(request, "Content-Length", format("%d", body_bytes))
+  popularity.note(hash)
+  ngx.print(body)
+  return true
+end
+
+-- Answers from the bytes on disk. Returns whether it did.
+local function answer_bytes(request, place, key_bytes, hash)
+  local head_bytes, body_bytes = place.head_bytes, place.body_bytes
+  local segment, offset = place.head_segment, place.head_offset
+  if place.stale_s > 0 or body_bytes > responses.SMALL_BYTES then return false end
+  if place.body_segment ~= segment or place.body_offset ~= offset + head_bytes then return false end
+  local from = files.read(segment, offset, head_bytes + body_bytes)
+  local head = from and plain_heads.read(from, head_bytes, key_buffer, key_bytes)
+  if not head then return false end
+  local age_s = freshness.age_s(head, now_s())
+  if age_s >= head.lifetime_s then return false end
+  local revision = plain_heads.send(request, from, head)
+  if revision then nginx.set_variable(request, "page_revision", revision) end
+  return finish(request, head.status, age_s, head.lifetime_s, HIT_PREFIX, body_bytes, hash,
+    text_of(from + head_bytes, body_bytes))
+end
+
+local function answer_entry(request, var, key, place, hash)
+  local entry = store.get(key, place)
   if not entry or entry.stale_since_s or entry.always_validate then return false end
   if entry.no_vary_search and entry.uri ~= var.request_uri then return false end
   if not entry.names or #entry.names >= UNROLLED_MAX or not entry.body or entry.status == 204 then return false end
@@ -39,19 +129,33 @@ function _M.answer(var)
   if entry.compressible then
     sent = compression.form(entry, var.http_accept_encoding, var.http_available_dictionary) or entry
   end
-  local age, header, names, values = string.format("%d", floor(age_s)), ngx.header, sent.names, sent.values
-  var.cache_status, var.age_s = "HIT", age
+  set_each(ngx.header, sent.names, sent.values, #sent.names)
   if entry.revision ~= "" then var.page_revision = entry.revision end
-  ngx.status = entry.status
-  set_each(header, names, values, #names)
-  header["CF-Cache-Status"] = "HIT"
-  header["Age"] = age
-  local status = entry.hit_prefix
-  if status then header["Cache-Status"] = status .. string.format("%d", floor(entry.lifetime_s - age_s)) end
-  header["CF-Ray"] = rays.of(var)
-  header["Content-Length"] = sent.body_bytes
-  ngx.print(sent.body)
-  return true
+  return finish(request, entry.status, age_s, entry.lifetime_s, entry.hit_prefix, sent.body_bytes, hash, sent.body)
+end
+
+--- Returns whether the request was answered. It never is with a header of $unusual, which src/request-headers.js lists.
+function _M.answer(var)
+  local request = nginx.request()
+  local _, unusual_bytes = nginx.variable(request, "unusual")
+  if unusual_bytes > 0 then return false end
+  local method, method_bytes = nginx.variable(request, "request_method")
+  if not is_text(method, method_bytes, "GET") then return false end
+  local base_bytes = write_base(request, var)
+  if not base_bytes then return false end
+  local place, key_bytes = find(base_bytes, var)
+  if not place then return false end
+  local hash, marked = nginx.crc32(key_buffer, key_bytes), purges.marked()
+  if not judged.is_untouched(hash, place, marked) then
+    if not judged.judge(hash, text_of(key_buffer, key_bytes), places.text(place)) then return false end
+  end
+  if answer_bytes(request, place, key_bytes, hash) then return true end
+  return answer_entry(request, var, text_of(key_buffer, key_bytes), places.text(place), hash)
+end
+
+--- Before a worker's first request.
+function _M.init_worker()
+  index = nginx.zone(ngx.shared.index)
 end
 
 return _M

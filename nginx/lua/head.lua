@@ -147,6 +147,28 @@ function _M.copy(from, bytes, followed_by)
   return text_of(from, bytes)
 end
 
+--- Positions for plain_head.lua. TEXT_COUNT: of the strings before tags, groups and fields; NO_VARY_SEARCH: of that
+-- one; NONE: the length of a string that is not there
+_M.TEXT_COUNT, _M.NO_VARY_SEARCH, _M.NONE = TEXT_COUNT, 10, NONE
+
+--- Returns a pointer to the numbers of the head at `from`; nil when there is no head of so many bytes.
+function _M.numbers(from, bytes)
+  if bytes < FIXED_BYTES then return nil end
+  local head = cast(CONST_HEAD, from)
+  if head.magic ~= MAGIC or head.bytes ~= bytes then return nil end
+  return head
+end
+
+--- Returns a pointer to the lengths of its strings.
+function _M.lengths(from, head)
+  return cast(CONST_COUNTS, from + FIXED_BYTES) + head.names
+end
+
+--- Returns the offset of its first string.
+function _M.strings_at(head)
+  return FIXED_BYTES + 4 * (head.names + head.strings)
+end
+
 --- The least bytes from which `peek` reads.
 _M.FIXED_BYTES = FIXED_BYTES
 

@@ -27,6 +27,18 @@ function _M.is(value)
   return string.byte(value) == 61 and #value == BYTES
 end
 
+--- Returns a pointer to the numbers of a place among bytes; nil when they are another value of the index.
+function _M.at(from, bytes)
+  local place = cast(CONST_PLACE, from)
+  if bytes ~= BYTES or place.mark ~= MARK then return nil end
+  return place
+end
+
+--- Returns the value of the index that a pointer is at.
+function _M.text(place)
+  return text_of(place, BYTES)
+end
+
 --- Returns a pointer to its numbers, valid as long as the string is.
 function _M.read(value)
   return cast(CONST_PLACE, value)

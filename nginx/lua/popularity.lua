@@ -28,8 +28,7 @@ local slots = ffi.new("uint16_t[?]", SLOTS)
 
 -- Returns the slot of a key, or the slot with the smaller count of the two that it may take; the fingerprint of the
 -- key, in its place; and whether the slot has it.
-local function locate(key)
-  local hash = crc32(key)
+local function locate(hash)
   local slot, fingerprint = hash % (SLOTS / 2) * 2, lshift(rshift(hash, 18), COUNT_BITS)
   fingerprint = band(fingerprint, FINGERPRINT_MASK)
   local one, other = slots[slot], slots[slot + 1]
@@ -42,13 +41,13 @@ end
 
 --- Returns how often the key was used lately, 0 to 4.
 function _M.of(key)
-  local slot, _, found = locate(key)
+  local slot, _, found = locate(crc32(key))
   return found and band(slots[slot], COUNT_MASK) or 0
 end
 
---- Notes that the key was used.
-function _M.note(key)
-  local slot, fingerprint, found = locate(key)
+--- Notes that a key was used. hash: its CRC-32
+function _M.note(hash)
+  local slot, fingerprint, found = locate(hash)
   local value = slots[slot]
   local count = band(value, COUNT_MASK)
   if found then
@@ -62,7 +61,7 @@ end
 
 --- Lowers the count of a key by one.
 function _M.lower(key)
-  local slot, _, found = locate(key)
+  local slot, _, found = locate(crc32(key))
   if found then slots[slot] = slots[slot] - 1 end
 end
 

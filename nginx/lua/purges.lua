@@ -31,6 +31,11 @@ function _M.clock()
   return dict:get("clock")
 end
 
+--- The purges that are marked. While it stands, no response becomes void.
+function _M.marked()
+  return dict:get("marked")
+end
+
 local function url_mark(key)
   return "u:" .. ngx.crc32_short(key) % URL_MARKS
 end

@@ -16,6 +16,9 @@ local function next_ray()
   return start .. bit.tohex(count) .. "-" .. settings.place
 end
 
+--- Returns the id of a request that has none yet.
+_M.next = next_ray
+
 --- Returns the id of this request; creates it on first use.
 function _M.of(var)
   local ray = var.ray

@@ -4,6 +4,7 @@ local dictionaries = require("dictionaries")
 local flights = require("flight")
 local http1 = require("http1")
 local origin = require("origin")
+local responses = require("stored_response")
 local segments = require("segments")
 local settings = require("settings")
 local store = require("store")
@@ -22,7 +23,7 @@ local function collector(on_file, in_memory_only)
     if bytes > settings.max_object_bytes then return nil, TOO_LARGE end
     if writer then return writer.write(chunk) end
     parts[#parts + 1] = chunk
-    if bytes <= store.SMALL_BYTES then return true end
+    if bytes <= responses.SMALL_BYTES then return true end
     if in_memory_only then return nil, "a response of this key was too large" end
     local message
     writer, message = segments.writer()

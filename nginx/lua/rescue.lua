@@ -5,6 +5,7 @@ local heads = require("head")
 local places = require("place")
 local popularity = require("popularity")
 local purges = require("purges")
+local responses = require("stored_response")
 local segments = require("segments")
 local store = require("store")
 
@@ -31,7 +32,7 @@ end
 
 -- Copies head and body to main. Returns the entry, with the place of its body, and the place and size of the head.
 local function copy(place)
-  local bytes, small = place.body_bytes, place.body_bytes <= store.SMALL_BYTES
+  local bytes, small = place.body_bytes, place.body_bytes <= responses.SMALL_BYTES
   local from = files.read(place.head_segment, place.head_offset, place.head_bytes)
   local head = from and heads.copy(from, place.head_bytes, small and bytes or 0)
   local entry = head and heads.decode(from, place.head_bytes)
@@ -67,7 +68,10 @@ local function rescue(id, bytes, queue)
   local owner = segments.owner_of(id)
   if owner then
     local value = store.place_of(owner)
-    return value ~= nil and places.read(value).body_segment == id and is_used(owner)
+    local place = value and places.read(value)
+    if not place or place.body_segment ~= id then return false end
+    -- Only the head loses a count for each turn, or one use would be counted twice.
+    return segments.is_main(place.head_segment) or popularity.of(owner) >= USED
   end
   if bytes > segments.SHARED_BYTES_MAX then return false end
   local at, kept_bytes, kept_bytes_max = 0, 0, queue == "main" and bytes * KEPT_PART or math.huge

@@ -156,6 +156,9 @@ function _M.move(id, from)
   return true
 end
 
+--- Whether what the file has was used since it was stored.
+function _M.is_main(id) return dict:get("m" .. id) ~= nil end
+
 --- Before a worker's first request.
 function _M.init_worker()
   if settings.workers == 1 then return end

@@ -1,7 +1,5 @@
 -- Stored responses: a shared index (key → place), the bytes in segments, and parsed entries in this worker's memory.
 local claims = require("claims")
-local dictionaries = require("dictionaries")
-local ffi = require("ffi")
 local heads = require("head")
 local journal = require("journal")
 local no_vary_search = require("no_vary_search")
@@ -10,17 +8,14 @@ local popularity = require("popularity")
 local purges = require("purges")
 local recent = require("recent")
 local files = require("segment_files")
+local responses = require("stored_response")
 local segments = require("segments")
 local vary = require("vary")
 local index, marks = ngx.shared.index, ngx.shared.purges
 
-local text_of = ffi.string
-
 local _M = {}
 
--- Bodies up to this size are read with their head, and stay in memory while the entry is among those used last.
-_M.SMALL_BYTES = 64 * 1024
-local PARSED_BYTES_MAX = 32 * 1024 * 1024
+local PARSED_BYTES_MAX = 2 * 1024 * 1024
 local SELECTIONS_MAX = 4
 
 --- Reasons not to store a response: a newer one is stored, or a purge may have made this one outdated.
@@ -43,34 +38,10 @@ local function remove(key)
   journal.settle()
 end
 
-local function load(key, value)
-  local place = places.read(value)
-  local head_bytes, body_bytes, body_segment, body_offset =
-    place.head_bytes, place.body_bytes, place.body_segment, place.body_offset
-  local small = body_bytes <= _M.SMALL_BYTES
-  local together = small and place.head_segment == body_segment and body_offset == place.head_offset + head_bytes
-  local bytes = files.read(place.head_segment, place.head_offset, together and head_bytes + body_bytes or head_bytes)
-  local entry = bytes and heads.decode(bytes, head_bytes)
-  if not entry or entry.key ~= key then return nil end
-  if together then
-    entry.body = text_of(bytes + head_bytes, body_bytes)
-  elseif small then
-    bytes = files.read(body_segment, body_offset, body_bytes)
-    if not bytes then return nil end
-    entry.body = text_of(bytes, body_bytes)
-  end
-  entry.place, entry.head_bytes = value, head_bytes
-  entry.body_segment, entry.body_offset, entry.body_bytes = body_segment, body_offset, body_bytes
-  if place.stale_s > 0 then entry.url_marked_s = place.stale_s end
-  if entry.dictionary then dictionaries.note(entry) end
-  return entry
-end
-
 local function get(key, place)
-  popularity.note(key)
   local entry = parsed:get(key)
   if not entry or entry.place ~= place then
-    entry = load(key, place)
+    entry = responses.load(key, place)
     if not entry then
       remove(key)
       return nil
@@ -110,20 +81,13 @@ end
 -- entry which miss of RFC 9211 §2.2 it is.
 function _M.find(base, request)
   local entry, key, missed = find(base, request)
+  if entry then popularity.note(ngx.crc32_short(key)) end
   if entry and not no_vary_search.serves(entry, request) then return nil, key, "miss" end
   return entry, key, missed
 end
 
---- Returns the entry for a request without headers of $unusual. var: nginx's variables, of which `vary` reads
--- Accept-Encoding. Returns nil for what needs all header fields of the request.
-function _M.find_plain(base, var)
-  local value = index:get(base)
-  if not value then return nil end
-  if places.is(value) then return get(base, value) end
-  local key = vary.plain_key(base, value, var)
-  local place = key and index:get(key)
-  return place and get(key, place)
-end
+--- Returns the entry of a key and its place, or nil.
+_M.get = get
 
 local function remember_selection(base, selection)
   local value = index:get(base)
@@ -158,7 +122,7 @@ local function commit(entry, place)
   no_vary_search.remember(entry)
   local selection, key = entry.selection, entry.key
   local before = index:get(key)
-  local old = before and (parsed:get(key) or load(key, before))
+  local old = before and (parsed:get(key) or responses.load(key, before))
   if old and old.place == before and old.requested_s > entry.requested_s and not purges.judge(old) then
     return nil, "a newer one is stored"
   end
@@ -189,7 +153,7 @@ function _M.put(entry, request, body)
   local key = _M.key_of(entry, request)
   entry.key = key
   local queue, small = queue_of(key), type(body) == "string"
-  popularity.note(key)
+  popularity.note(ngx.crc32_short(key))
   local head = heads.encode(entry, small and #body or 0)
   local segment, offset = segments.append(small and head .. body or head, queue)
   if not segment then return nil, offset end

@@ -4,8 +4,9 @@ import { test } from 'node:test'
 import { waitUntil } from '@stevec/harness/processes'
 import { passing, startEdge, WAIT_MAX_MS } from './edge-helper.js'
 
-/** The number of parsed entries that a worker keeps; the same as in lua/store.lua. */
-const PARSED_MAX = 512
+/** As many bodies of this size as a worker keeps of parsed entries; PARSED_BYTES_MAX of lua/store.lua is 2 MiB. */
+const BODY_BYTES = 50_000
+const PARSED_MAX = Math.ceil(2 * 2 ** 20 / BODY_BYTES)
 const AT_ONCE = 20
 
 test('a large body of unknown length that arrives all at once gets no wrong Content-Length', async (t) => {
@@ -82,7 +83,7 @@ test('a late response does not replace a newer one that has left the cache of pa
   const edge = await startEdge(t, (request, response, count) => {
     response.setHeader('Cache-Control', 'max-age=600')
     if (request.url === '/' && count === 1) held.push(response)
-    else response.end('new')
+    else response.end(request.url === '/' ? 'new' : Buffer.alloc(BODY_BYTES))
   })
   const first = edge.get('/')
   assert.ok(await waitUntil(() => held.length === 1, WAIT_MAX_MS))

@@ -79,7 +79,7 @@ for (const [what, cache, status, url, { before, headers, method, body, waitMs = 
 }
 
 test('a request to the door that bypasses the cache is BYPASS, and fwd=bypass in Cache-Status', async (t) => {
-  const configure = (/** @type {string} */ text) => text.replace('"edge").handle()', '"edge").handle_bypassed()')
+  const configure = (/** @type {string} */ text) => text.replace('edge.handle()', 'edge.handle_bypassed()')
   const edge = await startEdge(t, living, { profile: 'rfc9111', configure })
   const answer = await edge.get('/60/fresh')
   assert.deepEqual([answer.cache, signed(answer)], ['BYPASS', 'stevec-edge;fwd=bypass;fwd-status=200'])

@@ -1,0 +1,129 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { startEdge } from './edge-helper.js'
+
+/** The edge answers a hit from the bytes on disk when it can. Without that, it has to say the same. */
+const WITHOUT_BYTES = /** @type {[string, string, string][]} */ ([
+  ['fast_path.lua', 'if answer_bytes(request, place, key_bytes, hash) then', 'if false then']
+])
+/** Then these say nothing of what the others do. */
+const BYTES_ALONE = /** @type {[string, string, string][]} */ ([
+  ['fast_path.lua', 'return answer_entry(', 'error("not from bytes") return answer_entry(']
+])
+const OWN = ['date', 'cf-ray', 'age', 'connection', 'keep-alive']
+
+/** @param {number} count */
+const manyFields = (count) => Object.fromEntries(Array.from({ length: count }, (_, at) => [`X-Field-${at}`, `${at}`]))
+
+/** @type {Record<string, Record<string, string | string[]>>} */
+const FIELDS = {
+  '/plain': { ETag: '"1"', 'Content-Type': 'text/plain; charset=utf-8' },
+  '/none': {},
+  '/empty-value': { 'X-Empty': '', 'X-After': 'a' },
+  '/tags': { 'Cache-Tag': 'one,two', 'Content-Language': 'en' },
+  '/groups': { 'Cache-Groups': '"one", "two"', 'X-After': 'b' },
+  '/cookies-of-another-kind': { Link: ['</a>; rel=preload', '</b>; rel=preload'], 'X-After': 'c' },
+  '/revision': { 'Page-Revision': '0123456789abcdef01234567', 'X-After': 'd' },
+  '/vary': { Vary: 'Accept-Encoding', 'X-After': 'e' },
+  '/bytes-of-latin-1': { 'X-Name': 'caf\u00e9', 'X-After': 'f' },
+  '/most-fields': manyFields(24),
+  '/more-fields-than-the-fast-path-sets': manyFields(60),
+  '/no-vary-search': { 'No-Vary-Search': 'params=("utm")' },
+  '/with-cache-status': { 'Cache-Status': 'origin; hit' },
+  '/404': {},
+  '/301': { Location: '/elsewhere' },
+  '/204': {}
+}
+
+/** @type {import('./edge-helper.js').Script} */
+const script = (request, response) => {
+  const url = request.url ?? ''
+  for (const [name, value] of Object.entries(FIELDS[url] ?? {})) response.setHeader(name, value)
+  const status = Number(/^\/(\d+)$/.exec(url)?.[1] ?? 200)
+  response.setHeader('Cache-Control', 'max-age=600').writeHead(status)
+  response.end(status === 204 ? undefined : `the body of ${url}`)
+}
+
+/** @param {import('./edge-helper.js').Answer} answer */
+const seen = ({ status, body, cache, headers }) => ({
+  status, body, cache, headers: Object.fromEntries(Object.entries(headers).filter(([name]) => !OWN.includes(name)))
+})
+
+for (const profile of /** @type {const} */ (['cloudflare', 'rfc9111'])) {
+  test(`a hit from bytes is the same response as one from a decoded head (${profile})`, async (t) => {
+    const start = (/** @type {[string, string, string][]} */ edits) => startEdge(t, script, { profile, edits })
+    const [edge, other] = await Promise.all([start([]), start(WITHOUT_BYTES)])
+    for (const url of Object.keys(FIELDS)) {
+      for (const each of [edge, other]) await each.get(url)
+      const [answer, expected] = [seen(await edge.get(url)), seen(await other.get(url))]
+      assert.equal(answer.cache, 'HIT', url)
+      if (answer.headers['cache-status']) {
+        for (const each of [answer, expected]) {
+          each.headers['cache-status'] = String(each.headers['cache-status']).replace(/ttl=\d+/, 'ttl=N')
+        }
+      }
+      assert.deepEqual(answer, expected, url)
+      assert.equal((await edge.logged(url)).revision, (await other.logged(url)).revision, url)
+    }
+  })
+}
+
+test('a plain hit is answered from bytes', async (t) => {
+  const edge = await startEdge(t, script, { edits: BYTES_ALONE })
+  for (const url of ['/plain', '/tags', '/revision', '/404', '/301']) {
+    await edge.get(url)
+    const { cache, body } = await edge.get(url)
+    assert.deepEqual([cache, body], ['HIT', `the body of ${url}`])
+  }
+})
+
+for (const [what, purge] of /** @type {[string, object][]} */ ([
+  ['its URL', { files: ['http://example.com/tags'] }],
+  ['its tag', { tags: ['two'] }],
+  ['its host', { hosts: ['example.com'] }],
+  ['its prefix', { prefixes: ['example.com/t'] }],
+  ['everything', { purge_everything: true }]
+])) {
+  test(`after a purge of ${what} there is no hit from bytes, and the next response has one`, async (t) => {
+    const edge = await startEdge(t, script, { edits: BYTES_ALONE })
+    const cacheOf = async (/** @type {string} */ url) => (await edge.get(url, { host: 'example.com' })).cache
+    const [url, other] = ['/tags', '/other']
+    assert.deepEqual([await cacheOf(url), await cacheOf(url), await cacheOf(other)], ['MISS', 'HIT', 'MISS'])
+    assert.equal((await edge.purge({ tags: ['another'] })).status, 200)
+    assert.equal(await cacheOf(url), 'HIT', 'another purge costs a second look, no more')
+    assert.equal((await edge.purge(purge)).status, 200)
+    assert.deepEqual([await cacheOf(url), await cacheOf(url)], ['MISS', 'HIT'])
+  })
+}
+
+test('hosts, and keys that are the beginning of others, do not share hits', async (t) => {
+  const edge = await startEdge(t, ({ headers, url }, response) => {
+    response.setHeader('Cache-Control', 'max-age=600').end(`${headers.host}${url}`)
+  }, { edits: BYTES_ALONE })
+  const hosts = ['example.com', 'example.org', 'EXAMPLE.com', 'example.co']
+  for (let time = 0; time < 3; time++) {
+    for (const host of hosts) {
+      for (const url of ['/', '/a', '/a?b', `/${'long/'.repeat(1_200)}`]) {
+        const { body, status } = await edge.get(url, { host })
+        assert.deepEqual([status, body.toLowerCase()], [200, `${host}${url}`.toLowerCase()])
+      }
+    }
+  }
+  assert.equal((await edge.raw('GET / HTTP/1.1\r\nConnection: close\r\n\r\n')).split(' ')[1], '400')
+})
+
+test('a hit from bytes ends with the lifetime, and its Age grows', async (t) => {
+  const edge = await startEdge(t, (_request, response) => {
+    response.setHeader('Cache-Control', 'max-age=602').setHeader('Age', '600').end('body')
+  })
+  await edge.get('/')
+  const ages = []
+  let last = await edge.get('/')
+  for (let time = 0; time < 400 && last.cache === 'HIT'; time++) {
+    ages.push(Number(last.headers.age))
+    await new Promise((resolve) => setTimeout(resolve, 10))
+    last = await edge.get('/')
+  }
+  assert.ok(ages.every((age) => age >= 600 && age < 602), ages.join())
+  assert.equal(last.cache, 'EXPIRED')
+})
