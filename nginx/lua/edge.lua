@@ -9,6 +9,7 @@ local journal = require("journal")
 local max_forwards = require("max_forwards")
 local no_vary_search = require("no_vary_search")
 local pass = require("pass").pass
+local plain_requests = require("plain_request")
 local popularity = require("popularity")
 local purges = require("purges")
 local rays = require("ray")
@@ -118,6 +119,7 @@ end
 
 --- Before a worker's first request.
 function _M.init_worker()
+  plain_requests.init()
   fast_path.init_worker()
   popularity.open()
   journal.open()

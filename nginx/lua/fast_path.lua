@@ -10,6 +10,7 @@ local judged = require("judged")
 local nginx = require("nginx_api")
 local places = require("place")
 local plain_heads = require("plain_head")
+local plain_requests = require("plain_request")
 local popularity = require("popularity")
 local purges = require("purges")
 local rays = require("ray")
@@ -112,6 +113,12 @@ local function answer_bytes(request, place, key_bytes, hash)
   if not head then return false end
   local age_s = freshness.age_s(head, now_s())
   if age_s >= head.lifetime_s then return false end
+  -- A purge that has begun before the request to the origin does not concern its response.
+  if head.clock < purges.clock() then
+    local marked = head.shares_address == 0 and purges.others_marked() or purges.marked()
+    local untouched = judged.is_untouched(hash, place, marked) or judged.judge(hash, place, marked, from)
+    if not untouched then return false end
+  end
   local revision = plain_heads.send(request, from, head)
   if revision then nginx.set_variable(request, "page_revision", revision) end
   return finish(request, head.status, age_s, head.lifetime_s, HIT_PREFIX, body_bytes, hash,
@@ -134,21 +141,17 @@ local function answer_entry(request, var, key, place, hash)
   return finish(request, entry.status, age_s, entry.lifetime_s, entry.hit_prefix, sent.body_bytes, hash, sent.body)
 end
 
---- Returns whether the request was answered. It never is with a header of $unusual, which src/request-headers.js lists.
+--- Returns whether the request was answered. It never is with a header that src/request-headers.js lists.
 function _M.answer(var)
   local request = nginx.request()
-  local _, unusual_bytes = nginx.variable(request, "unusual")
-  if unusual_bytes > 0 then return false end
+  if not plain_requests.is_plain(request) then return false end
   local method, method_bytes = nginx.variable(request, "request_method")
   if not is_text(method, method_bytes, "GET") then return false end
   local base_bytes = write_base(request, var)
   if not base_bytes then return false end
   local place, key_bytes = find(base_bytes, var)
   if not place then return false end
-  local hash, marked = nginx.crc32(key_buffer, key_bytes), purges.marked()
-  if not judged.is_untouched(hash, place, marked) then
-    if not judged.judge(hash, text_of(key_buffer, key_bytes), places.text(place)) then return false end
-  end
+  local hash = nginx.crc32(key_buffer, key_bytes)
   if answer_bytes(request, place, key_bytes, hash) then return true end
   return answer_entry(request, var, text_of(key_buffer, key_bytes), places.text(place), hash)
 end

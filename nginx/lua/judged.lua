@@ -2,15 +2,14 @@
 -- need no second look. One slot for each hash of a key; a key that takes the slot of another costs that one a look.
 local bit = require("bit")
 local ffi = require("ffi")
-local places = require("place")
+local heads = require("head")
 local purges = require("purges")
-local responses = require("stored_response")
 
 local band = bit.band
 
 local _M = {}
 
-local SLOTS = 2 ^ 17
+local SLOTS = 2 ^ 19
 
 ffi.cdef("typedef struct { uint32_t segment, offset; double marked; } stevec_judged;")
 local slots = ffi.new("stevec_judged[?]", SLOTS)
@@ -22,14 +21,15 @@ function _M.is_untouched(hash, place, marked)
   return slot.offset == place.head_offset and slot.segment == place.head_segment and slot.marked == marked
 end
 
---- Whether no purge has reached the response of a key, by a look at its tags and groups. place: the value of the index
-function _M.judge(hash, key, place)
-  local entry = responses.load(key, place)
+--- Whether no purge has reached the response whose head is at `from`, by a look at its tags and groups; notes it.
+-- marked: the count before that look
+function _M.judge(hash, place, marked, from)
+  local entry = heads.decode(from, place.head_bytes)
   if not entry then return false end
-  local void, marked_s = purges.judge(entry)
-  if void or marked_s then return false end
-  local slot, at = slots[band(hash, SLOTS - 1)], places.read(place)
-  slot.segment, slot.offset, slot.marked = at.head_segment, at.head_offset, entry.judged_at
+  local void, stale_since_s = purges.judge(entry)
+  if void or stale_since_s then return false end
+  local slot = slots[band(hash, SLOTS - 1)]
+  slot.segment, slot.offset, slot.marked = place.head_segment, place.head_offset, marked
   return true
 end
 

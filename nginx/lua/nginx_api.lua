@@ -4,6 +4,7 @@ local base = require("resty.core.base")
 local ffi = require("ffi")
 require("resty.core.hash")
 require("resty.core.misc")
+require("resty.core.request")
 require("resty.core.response")
 require("resty.core.shdict")
 require("resty.core.var")
@@ -16,6 +17,7 @@ local DECLINED = -5
 local TYPE_STRING = 4
 local NAME_BYTES_MAX, ERROR_BYTES = 256, 256
 local VALUE_BYTES_MAX = 4096
+local FIELDS_MAX = 32
 
 local error_text, size = base.get_errmsg_ptr(), ffi.new("size_t[1]")
 local lower_name = ffi.new("unsigned char[?]", NAME_BYTES_MAX + ERROR_BYTES)
@@ -23,6 +25,7 @@ local lower_chars = ffi.cast("char *", lower_name)
 local found_at, found_size = ffi.new("char *[1]"), ffi.new("size_t[1]")
 local value, value_at = ffi.new("unsigned char[?]", VALUE_BYTES_MAX), ffi.new("unsigned char *[1]")
 local value_type, number = ffi.new("int[1]"), ffi.new("double[1]")
+local fields, truncated = ffi.new("ngx_http_lua_ffi_table_elt_t[?]", FIELDS_MAX + 1), ffi.new("int[1]")
 local flags, is_stale = ffi.new("int[1]"), ffi.new("int[1]")
 
 --- Returns the request that runs, for the functions below.
@@ -34,6 +37,14 @@ function _M.variable(request, name)
     return nil, 0
   end
   return found_at[0], tonumber(found_size[0])
+end
+
+--- Returns the header fields of the request, each with key and value (len, data), valid until the next call, and how
+-- many there are; nil when there are more than `max`, up to 32.
+function _M.fields(request, max)
+  local count = C.ngx_http_lua_ffi_req_get_headers_count(request, FIELDS_MAX + 1, truncated)
+  if count > max or C.ngx_http_lua_ffi_req_get_headers(request, fields, count, 1) ~= 0 then return nil, 0 end
+  return fields, count
 end
 
 --- Sets a variable to a string.

@@ -17,12 +17,13 @@ local FORGOTTEN_PART = 8
 
 local lengths, lengths_text = {}, ""
 
+local COUNTS = { ["marked"] = true, ["others_marked"] = true }
 local FLOORS = { ["floor"] = true, ["soft floor"] = true, ["tags"] = true, ["soft tags"] = true }
 
 function _M.init()
   -- safe_add keeps the values over a reload.
   dict:safe_add("clock", 1)
-  dict:safe_add("marked", 1)
+  for name in pairs(COUNTS) do dict:safe_add(name, 1) end
   for name in pairs(FLOORS) do dict:safe_add(name, 0) end
 end
 
@@ -36,8 +37,19 @@ function _M.marked()
   return dict:get("marked")
 end
 
+--- The same without purges of a URL. While it stands, no response becomes void that is stored under its address alone.
+function _M.others_marked()
+  return dict:get("others_marked")
+end
+
 local function url_mark(key)
   return "u:" .. ngx.crc32_short(key) % URL_MARKS
+end
+
+-- Whether a mark is url_mark's or path_mark's.
+local function is_of_url(name)
+  local kind = name and string.sub(name, 1, 2)
+  return kind == "u:" or kind == "n:"
 end
 
 local function set(name, clock)
@@ -98,6 +110,7 @@ local function write_marks(soft, name, and_set)
     remember(kind .. name, clock, time_s)
   end
   if and_set then set(kind .. and_set, clock) end
+  if not is_of_url(name) then dict:incr("others_marked", 1) end
   dict:incr("marked", 1)
   journal.settle()
 end
@@ -228,7 +241,7 @@ local function apply(_, name, value, time_s)
   local clock = tonumber(value)
   if name == "lengths" then
     dict:set(name, value)
-  elseif name ~= "clock" and name ~= "marked" then
+  elseif name ~= "clock" and not COUNTS[name] then
     -- Marks that were dropped for room during the replay may have raised it further.
     if FLOORS[name] or name == "paths" then
       dict:set(name, math.max(clock, dict:get(name) or 0), 0, time_s)
@@ -236,7 +249,7 @@ local function apply(_, name, value, time_s)
       remember(name, clock, time_s)
     end
   end
-  if name ~= "lengths" and name ~= "marked" and clock > dict:get("clock") then dict:set("clock", clock) end
+  if name ~= "lengths" and not COUNTS[name] and clock > dict:get("clock") then dict:set("clock", clock) end
 end
 
 journal.join("p", {

@@ -38,12 +38,7 @@ local function canonical(fields, var, keyed)
   for index = 1, #NOT_FORWARDED do fields[NOT_FORWARDED[index]] = nil end
   for index = 1, #keyed do
     local name = keyed[index]
-    local value = fields[name]
-    if value ~= nil then
-      -- With an empty first line nginx's own variable is empty, so the header counts as absent everywhere.
-      local first = type(value) == "table" and value[1] or value
-      fields[name] = first ~= "" and joined(value) or nil
-    end
+    fields[name] = joined(fields[name])
   end
   if settings.profile == "cloudflare" then
     fields["accept-encoding"] = encodings.asked(joined(fields["accept-encoding"]))

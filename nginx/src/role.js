@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { Eta } from 'eta'
 import { openCache, refuseForeign, refuseInUse } from './folder.js'
-import { keyedHeaders, SPECIAL, unusualVariable } from './request-headers.js'
+import { keyedHeaders, SPECIAL, unusualHeaders } from './request-headers.js'
 import { storeIdentity } from './store-identity.js'
 import { structuredName } from './structured-name.js'
 import { areChecked, wikisView } from './wikis.js'
@@ -242,7 +242,7 @@ function edgeView (role, directory) {
     profile,
     keyedHeaders: keyedHeaders(profile),
     specialHeaders: SPECIAL,
-    unusual: unusualVariable(profile),
+    unusualHeaders: unusualHeaders(profile),
     assumedNoVarySearch: assumedHeader(role.assumedNoVarySearch),
     defaultTtls: role.defaultTtls ?? (lone && profile !== 'rfc9111'),
     collapse: role.collapse ?? true,
