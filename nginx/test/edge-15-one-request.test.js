@@ -52,7 +52,8 @@ for (const profile of PROFILES) {
     const edge = await startEdge(t, echo, { profile })
     for (const name of [...KEYED, 'x-forwarded-proto']) {
       const hidden = await ask(edge, `/${name}`, [`${name}:`, `${name}: evil`])
-      assert.match(hidden.body, /, evil/, `${name} is forwarded`)
+      // The body says which of KEYED the origin got.
+      if (KEYED.includes(name)) assert.match(hidden.body, /, evil/, `${name} is forwarded`)
       const without = await ask(edge, `/${name}`, [])
       assert.equal(without.cache, 'MISS', `${name} is in the key`)
       assert.doesNotMatch(without.body, /evil/)
