@@ -1,6 +1,8 @@
 -- Compression dictionaries, RFC 9842: the bodies of stored responses with Use-As-Dictionary, by host and SHA-256.
 -- All workers share them; the least recently used give way.
 local ffi = require("ffi")
+local places = require("place")
+local remembered = require("remembered")
 
 local dictionaries = ngx.shared.dictionaries
 
@@ -18,12 +20,21 @@ local function sha256(text)
   return ffi.string(hash, HASH_BYTES)
 end
 
+-- Of this worker. The others may not have noted it, which costs them one look.
+local noted = remembered.new(2 ^ 17)
+
+--- Whether this worker has noted the response at a place. hash: the CRC-32 of its key; place: a pointer to it
+function _M.is_noted(hash, place)
+  return not has_sha256 or noted:is(hash, place, 0)
+end
+
 --- Keeps the body of an entry if the response says that it is a dictionary. Large bodies are none.
 function _M.note(entry)
   if not dictionaries or not has_sha256 or not entry.dictionary or entry.noted then return end
   entry.noted = true
   local body = entry.body
   if body and #body > 0 then dictionaries:set(entry.host .. "\0" .. sha256(body), body) end
+  if entry.place then noted:set(ngx.crc32_short(entry.key), places.read(entry.place), 0) end
 end
 
 --- Returns the hash in an Available-Dictionary, or nil: one byte sequence of RFC 9651 with 32 bytes, RFC 9842 §2.2.

@@ -3,6 +3,7 @@
 -- because each branch doubles the traces after it.
 local cache_statuses = require("cache_status")
 local compression = require("compression")
+local dictionaries = require("dictionaries")
 local ffi = require("ffi")
 local files = require("segment_files")
 local freshness = require("freshness")
@@ -19,7 +20,8 @@ local store = require("store")
 local responses = require("stored_response")
 local vary = require("vary")
 
-local C, copy, text_of = ffi.C, ffi.copy, ffi.string
+local C, cast, copy, text_of = ffi.C, ffi.cast, ffi.copy, ffi.string
+local CONST_BYTES = ffi.typeof("const uint8_t *")
 local floor, format = math.floor, string.format
 -- What ngx.now calls. LuaJIT blacklists functions of Lua that other paths call often and cannot compile, and then the
 -- fast path would fall apart there.
@@ -102,13 +104,19 @@ local function finish(request, status, age_s, lifetime_s, prefix, body_bytes, ha
   return true
 end
 
--- Answers from the bytes on disk. Returns whether it did.
-local function answer_bytes(request, place, key_bytes, hash)
+-- Answers from the bytes on disk, or from those of a compressed form in memory. Returns whether it did.
+local function answer_bytes(request, var, place, key_bytes, hash)
   local head_bytes, body_bytes = place.head_bytes, place.body_bytes
   local segment, offset = place.head_segment, place.head_offset
   if place.stale_s > 0 or body_bytes > responses.SMALL_BYTES then return false end
-  if place.body_segment ~= segment or place.body_offset ~= offset + head_bytes then return false end
-  local from = files.read(segment, offset, head_bytes + body_bytes)
+  local together, body = place.body_segment == segment and place.body_offset == offset + head_bytes, nil
+  if not together then
+    -- Before the head, which takes the same buffer.
+    local body_from = files.read(place.body_segment, place.body_offset, body_bytes)
+    if not body_from then return false end
+    body = text_of(body_from, body_bytes)
+  end
+  local from = files.read(segment, offset, together and head_bytes + body_bytes or head_bytes)
   local head = from and plain_heads.read(from, head_bytes, key_buffer, key_bytes)
   if not head then return false end
   local age_s = freshness.age_s(head, now_s())
@@ -116,13 +124,25 @@ local function answer_bytes(request, place, key_bytes, hash)
   -- A purge that has begun before the request to the origin does not concern its response.
   if head.clock < purges.clock() then
     local marked = head.shares_address == 0 and purges.others_marked() or purges.marked()
-    local untouched = judged.is_untouched(hash, place, marked) or judged.judge(hash, place, marked, from)
-    if not untouched then return false end
+    if not judged.is_untouched(hash, place, marked, from) then return false end
   end
-  local revision = plain_heads.send(request, from, head)
+  -- Reading the entry notes it.
+  if head.dictionary ~= 0 and not dictionaries.is_noted(hash, place) then return false end
+  local sent_from, sent = from, head
+  if head.compressible ~= 0 then
+    local form = compression.kept(places.text(place), head, body_bytes, var.http_accept_encoding,
+      var.http_available_dictionary)
+    if form == nil then return false end
+    if form then
+      sent_from, body = cast(CONST_BYTES, form.head), form.body
+      sent = plain_heads.read(sent_from, #form.head, key_buffer, key_bytes)
+      if not sent then return false end
+    end
+  end
+  local revision = plain_heads.send(request, sent_from, sent)
   if revision then nginx.set_variable(request, "page_revision", revision) end
-  return finish(request, head.status, age_s, head.lifetime_s, HIT_PREFIX, body_bytes, hash,
-    text_of(from + head_bytes, body_bytes))
+  if not body then body = text_of(from + head_bytes, body_bytes) end
+  return finish(request, head.status, age_s, head.lifetime_s, HIT_PREFIX, #body, hash, body)
 end
 
 local function answer_entry(request, var, key, place, hash)
@@ -152,7 +172,7 @@ function _M.answer(var)
   local place, key_bytes = find(base_bytes, var)
   if not place then return false end
   local hash = nginx.crc32(key_buffer, key_bytes)
-  if answer_bytes(request, place, key_bytes, hash) then return true end
+  if answer_bytes(request, var, place, key_bytes, hash) then return true end
   return answer_entry(request, var, text_of(key_buffer, key_bytes), places.text(place), hash)
 end
 

@@ -1,6 +1,7 @@
 -- A record of what changes in shared memory, on disk: after a restart the cache is what it was. `journal-N` has the
 -- changes, one record each; `state-N` has all that there was when `journal-N` began, and `current` has N.
 local processes = require("process")
+local records = require("journal_record")
 local settings = require("settings")
 -- number: of the journal that is written; bytes: its size; limit: the size at which the next one begins
 local dict = ngx.shared.journal
@@ -13,11 +14,8 @@ local RECORDS_AT_ONCE = 1000
 local RETRY_S = 60
 local ROTATION_MAX_S = 600
 local READY_PAUSE_US, BEGUN_S = 5000, 5
--- Lengths of key and value, a number, a checksum.
-local HEAD = "^(%l) (%d+) (%d+) (%d+) (%d+)\n"
-local HEAD_BYTES_MAX = 80
 
-local parts, by_kind = {}, {}
+local parts, apply = {}, {}
 -- Whether this worker has asked for the next journal.
 local is_due = false
 local SETTLED = { p = true, d = true }
@@ -28,15 +26,6 @@ local file, file_number
 
 local function path_of(name, number)
   return settings.cache_directory .. "/" .. name .. (number and "-" .. number or "")
-end
-
-local function checksum(kind, key, value, number)
-  return ngx.crc32_short(kind .. key .. "\n" .. value .. "\n" .. number)
-end
-
-local function record(kind, key, value, number)
-  local sum = checksum(kind, key, value, number)
-  return string.format("%s %d %d %d %d\n%s%s\n", kind, #key, #value, number, sum, key, value)
 end
 
 local function write_current(number)
@@ -101,11 +90,11 @@ local function append(text)
   return true
 end
 
---- Adds a change before it is made. kind: a letter; key, value: bytes; number: 0 or more
-function _M.add(kind, key, value, number)
+--- Adds a change before it is made. kind: a letter; key, value: bytes; number: 0 or more; settles: `settle` follows
+function _M.add(kind, key, value, number, settles)
   if not settings.warm or dict:get("broken") or not dict:get("number") then return end
-  local text = record(kind, tostring(key), tostring(value or ""), number or 0)
-  if not append(text) or not SETTLED[kind] or settings.workers == 1 then return end
+  local text = records.encode(kind, tostring(key), tostring(value or ""), number or 0)
+  if not append(text) or not (settles or SETTLED[kind]) or settings.workers == 1 then return end
   unsettled[#unsettled + 1] = { text = text, number = file_number }
 end
 
@@ -113,10 +102,10 @@ end
 -- from before them. Only what must not be undone by a start: purges, and what was removed.
 function _M.settle()
   if #unsettled == 0 then return end
-  local records, number = unsettled, dict:get("number")
+  local missed, number = unsettled, dict:get("number")
   unsettled = {}
   if dict:get("broken") then return end
-  for _, one in ipairs(records) do
+  for _, one in ipairs(missed) do
     if one.number ~= number then append(one.text) end
   end
 end
@@ -126,30 +115,7 @@ end
 -- was applied must be undone
 function _M.join(kinds, part)
   parts[#parts + 1] = part
-  for kind in string.gmatch(kinds, "%l") do by_kind[kind] = part end
-end
-
--- Applies the records of a file. Returns "whole", "torn" (the last record is not complete) or "broken".
-local function replay(path)
-  local handle = io.open(path, "rb")
-  if not handle then return nil end
-  local data, from = handle:read("*a") or "", 1
-  handle:close()
-  while from <= #data do
-    local start, head_end, kind, key_bytes, value_bytes, number, sum =
-      string.find(data, HEAD, from)
-    if start ~= from then return #data - from < HEAD_BYTES_MAX and "torn" or "broken" end
-    key_bytes, value_bytes = tonumber(key_bytes), tonumber(value_bytes)
-    local last = head_end + key_bytes + value_bytes + 1
-    if last > #data then return "torn" end
-    local key = string.sub(data, head_end + 1, head_end + key_bytes)
-    local value = string.sub(data, head_end + key_bytes + 1, last - 1)
-    local part = by_kind[kind]
-    if not part or checksum(kind, key, value, tonumber(number)) ~= tonumber(sum) then return "broken" end
-    part.apply(kind, key, value, tonumber(number))
-    from = last + 1
-  end
-  return "whole"
+  for kind in string.gmatch(kinds, "%l") do apply[kind] = part.apply end
 end
 
 -- Writes all that there is. Returns its bytes, or nil and a reason.
@@ -159,7 +125,7 @@ local function write_state(number)
   if not handle then return nil, failure end
   local bytes, count = 0, 0
   local function write(kind, key, value, flags)
-    local text = record(kind, tostring(key), tostring(value or ""), flags or 0)
+    local text = records.encode(kind, tostring(key), tostring(value or ""), flags or 0)
     bytes, count = bytes + #text, count + 1
     local done, message = handle:write(text)
     failure = failure or not done and message
@@ -207,11 +173,18 @@ local function complete()
   dict:set("first", number)
 end
 
+-- A worker that was killed over it keeps none from it.
+local function take_rotation()
+  local other = dict:get("rotating")
+  if other and processes.is_gone(other) then dict:delete("rotating") end
+  return dict:add("rotating", ngx.worker.pid(), ROTATION_MAX_S)
+end
+
 --- Begins a journal with the present state, in a timer.
 function _M.rotate(premature)
   is_due = false
   if premature then return end
-  if not dict:add("rotating", true, ROTATION_MAX_S) then
+  if not take_rotation() then
     if dict:get("broken") then later(RETRY_S) end
     return
   end
@@ -240,9 +213,9 @@ end
 
 -- Returns whether all was replayed, and the number of the last journal.
 local function replay_all(first)
-  if replay(path_of("state", first)) ~= "whole" then return false, first end
+  if records.replay(path_of("state", first), apply) ~= "whole" then return false, first end
   for number = first, math.huge do
-    local outcome = replay(path_of("journal", number))
+    local outcome = records.replay(path_of("journal", number), apply)
     if outcome == "broken" then return false, number end
     if not outcome then return number > first, number - 1 end
   end

@@ -17,7 +17,6 @@ function _M.read(from, bytes, key, key_bytes)
   local head = heads.numbers(from, bytes)
   if not head then return nil end
   local lengths, names, strings = heads.lengths(from, head), head.names, head.strings
-  if head.compressible ~= 0 or head.dictionary ~= 0 then return nil end
   if head.always_validate ~= 0 or head.status == 204 then return nil end
   if head.cache_status ~= 0 or names > _M.FIELDS_MAX then return nil end
   -- Each field has one line.

@@ -137,12 +137,15 @@ end
 --- From the first call on, the purge of an address reaches the responses to other queries of its path.
 -- Returns whether that was so when the entry was requested.
 function _M.marks_paths_since(entry)
-  if not dict:get("paths") then
-    local clock = dict:get("clock")
-    journal.add("p", "paths", clock)
-    dict:safe_add("paths", clock)
+  local since = dict:get("paths")
+  if not since or since == math.huge then
+    -- From here on purges mark paths; the clock is read after that, so those that did not are before it.
+    if not dict:safe_set("paths", math.huge) then return false end
+    since = dict:get("clock")
+    journal.add("p", "paths", since)
+    dict:safe_set("paths", since)
   end
-  return entry.clock >= (dict:get("paths") or math.huge)
+  return entry.clock >= since
 end
 
 -- A host has no NUL.
@@ -258,7 +261,7 @@ journal.join("p", {
     for _, name in ipairs(dict:get_keys(0)) do
       local value, time_s = nil, nil
       if name ~= "order" then value, time_s = dict:get(name) end
-      if value then write("p", name, value, time_s) end
+      if value and value ~= math.huge then write("p", name, value, time_s) end
     end
   end,
   done = function(whole)

@@ -3,19 +3,15 @@
 local _M = {}
 _M.__index = _M
 
--- What the tables of an entry take beside its body, about; a long head takes several times its length.
-local ENTRY_BYTES = 4096
-local HEAD_FACTOR = 4
-
---- bytes_max: of all bodies and tables, about
-function _M.new(bytes_max)
-  return setmetatable({ young = {}, old = {}, bytes = 0, half = bytes_max / 2 }, _M)
+--- bytes_max: of all together; bytes_of(entry): of one, about
+function _M.new(bytes_max, bytes_of)
+  return setmetatable({ young = {}, old = {}, bytes = 0, half = bytes_max / 2, bytes_of = bytes_of }, _M)
 end
 
---- Keeps an entry under a key; `body`: a string or nil.
+--- Keeps an entry, a table, under a key.
 function _M:set(key, entry)
   self.young[key] = entry
-  self.bytes = self.bytes + ENTRY_BYTES + HEAD_FACTOR * (entry.head_bytes or 0) + #(entry.body or "")
+  self.bytes = self.bytes + self.bytes_of(entry)
   if self.bytes > self.half then self.young, self.old, self.bytes = {}, self.young, 0 end
 end
 

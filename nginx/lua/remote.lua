@@ -68,7 +68,12 @@ local function look(premature)
     ngx.sleep(pause_s)
     pause_s = math.min(pause_s * 1.3, LOOK_MAX_S)
     for flight in pairs(all) do
-      if update(flight) then
+      local done, changed = pcall(update, flight)
+      if not done then
+        ngx.log(ngx.ERR, "a fetch of another worker is given up: ", changed)
+        changed = finish(flight)
+      end
+      if changed then
         pause_s = LOOK_LEAST_S
         flight.wake(flight)
       end

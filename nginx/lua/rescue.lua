@@ -6,6 +6,7 @@ local places = require("place")
 local popularity = require("popularity")
 local purges = require("purges")
 local responses = require("stored_response")
+local list = require("segment_list")
 local segments = require("segments")
 local store = require("store")
 
@@ -65,13 +66,13 @@ local function keep(key, id, offset, head_bytes, room)
 end
 
 local function rescue(id, bytes, queue)
-  local owner = segments.owner_of(id)
+  local owner = list.owner_of(id)
   if owner then
     local value = store.place_of(owner)
     local place = value and places.read(value)
     if not place or place.body_segment ~= id then return false end
     -- Only the head loses a count for each turn, or one use would be counted twice.
-    return segments.is_main(place.head_segment) or popularity.of(owner) >= USED
+    return list.is_main(place.head_segment) or popularity.of(owner) >= USED
   end
   if bytes > segments.SHARED_BYTES_MAX then return false end
   local at, kept_bytes, kept_bytes_max = 0, 0, queue == "main" and bytes * KEPT_PART or math.huge

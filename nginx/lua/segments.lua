@@ -2,9 +2,8 @@
 -- in S3-FIFO (SOSP '23): what is new is on probation, and moves to main if it was used by the time that its file is
 -- evicted. So a scan of many URLs, each used once, passes through a tenth of the limit, and the rest stays.
 local files = require("segment_files")
-local journal = require("journal")
+local list = require("segment_list")
 local settings = require("settings")
-local dict = ngx.shared.segments
 
 local _M = {}
 
@@ -32,25 +31,6 @@ function _M.before_eviction(call)
   rescue = call
 end
 
--- Returns how many bytes the file had.
-local function remove(id)
-  files.close(id)
-  local bytes = dict:get("s" .. id)
-  if not bytes then return 0 end
-  dict:incr("bytes", -bytes)
-  if dict:get("m" .. id) then
-    dict:delete("m" .. id)
-  else
-    dict:incr("probation", -bytes)
-  end
-  dict:delete("s" .. id)
-  dict:delete("k" .. id)
-  dict:delete("w" .. id)
-  os.remove(files.path_of(id))
-  journal.add("r", id)
-  return bytes
-end
-
 -- Nothing more is appended to the file.
 local function end_file(id)
   for queue, segment in pairs(current) do
@@ -63,69 +43,50 @@ end
 
 local function evict(id)
   end_file(id)
-  return remove(id)
+  return list.remove(id)
 end
 
 -- Returns the queue whose oldest file is next.
 local function next_queue()
-  local probation_bytes, limit_bytes = dict:get("probation") or 0, PROBATION_PART * settings.max_size_bytes
-  local has_main = (dict:llen("main") or 0) > 0
-  return (probation_bytes > limit_bytes or not has_main) and (dict:llen("order") or 0) > 0 and "order" or "main"
+  local is_much, has_main = list.order_bytes() > PROBATION_PART * settings.max_size_bytes, list.count("main") > 0
+  return (is_much or not has_main) and list.count("order") > 0 and "order" or "main"
 end
 
 -- Frees room on a full disk by removing the oldest files, except `own`. Returns whether there was anything to remove.
 local function give_way(own)
-  local goal_bytes = math.max((dict:get("bytes") or 0) / 8, ROOM_BYTES)
+  local goal_bytes = math.max(list.bytes() / 8, ROOM_BYTES)
   local freed_bytes = 0
-  for _ = 1, (dict:llen("order") or 0) + (dict:llen("main") or 0) do
+  for _ = 1, list.count("order") + list.count("main") do
     if freed_bytes >= goal_bytes then break end
     local queue = next_queue()
-    local oldest = dict:lpop(queue)
+    local oldest = list.pop(queue)
     if own and oldest == own.id then
-      dict:rpush(queue, oldest)
+      list.put_back(oldest, queue)
       -- The other queue may have something.
-      oldest = dict:lpop(queue == "order" and "main" or "order")
+      oldest = list.pop(queue == "order" and "main" or "order")
     end
     if oldest then freed_bytes = freed_bytes + evict(oldest) end
+    list.popped()
   end
   if freed_bytes == 0 then return false end
   ngx.log(ngx.WARN, "the disk is full: removed the oldest ", freed_bytes, " bytes of the cache")
   return true
 end
 
--- Adds the file to a queue; removes the oldest files when the list itself is full.
-local function register(id, queue)
-  while not dict:safe_set("s" .. id, 0) or queue == "main" and not dict:safe_set("m" .. id, true)
-    or not dict:rpush(queue, id) do
-    dict:delete("s" .. id)
-    dict:delete("m" .. id)
-    local oldest = dict:lpop("order") or dict:lpop("main")
-    if not oldest then return false end
-    evict(oldest)
-  end
-  return true
-end
-
 local function create(queue)
-  local id = dict:incr("id", 1, 0)
-  journal.add("s", id, queue)
+  local id = list.next_id()
+  list.announce(id, queue)
   local file, message, code = io.open(files.path_of(id), "wb")
   if not file and DISK_FULL[code] and give_way() then file, message = io.open(files.path_of(id), "wb") end
   if not file then return nil, message end
   -- Unbuffered: written bytes can be read at once, and a full disk fails the write that has no room.
   file:setvbuf("no")
-  if not register(id, queue) then
+  if not list.add(id, queue, 0) then
     file:close()
-    os.remove(files.path_of(id))
-    journal.add("r", id)
+    list.withdraw(id)
     return nil, "too many files"
   end
   return { id = id, file = file, bytes = 0, queue = queue }
-end
-
-local function add_bytes(queue, bytes)
-  dict:incr("bytes", bytes, 0)
-  if queue ~= "main" then dict:incr("probation", bytes, 0) end
 end
 
 local making_room = false
@@ -134,36 +95,28 @@ local making_room = false
 local function make_room()
   if making_room then return end
   making_room = true
-  while (dict:get("bytes") or 0) > settings.max_size_bytes do
+  while list.bytes() > settings.max_size_bytes do
     local queue = next_queue()
-    local oldest = dict:lpop(queue)
+    local oldest = list.pop(queue)
     if not oldest then break end
     end_file(oldest)
-    local done, stays = true, queue == "order" and dict:get("w" .. oldest)
-    if not stays then done, stays = pcall(rescue, oldest, dict:get("s" .. oldest) or 0, queue) end
+    local done, stays = true, queue == "order" and list.is_held(oldest)
+    if not stays then done, stays = pcall(rescue, oldest, list.bytes_of(oldest) or 0, queue) end
     if not done then ngx.log(ngx.ERR, "nothing was kept of an evicted file: ", stays) end
-    if not (done and stays and _M.move(oldest, queue)) then evict(oldest) end
+    if not (done and stays and list.move(oldest, queue)) then evict(oldest) end
+    list.popped()
   end
   making_room = false
 end
 
---- Puts a file at the end of main. Returns whether it did.
-function _M.move(id, from)
-  local bytes = dict:get("s" .. id)
-  if not bytes or not dict:safe_set("m" .. id, true) or not dict:rpush("main", id) then return false end
-  if from ~= "main" then dict:incr("probation", -bytes) end
-  journal.add("s", id, "main")
-  return true
-end
-
---- Whether what the file has was used since it was stored.
-function _M.is_main(id) return dict:get("m" .. id) ~= nil end
-
 --- Before a worker's first request.
 function _M.init_worker()
+  list.init_worker()
+  -- The limit may be lower than that of the process before.
+  make_room()
   if settings.workers == 1 then return end
   ngx.timer.every(SWEEP_S, function()
-    files.close_evicted(function(id) return dict:get("s" .. id) ~= nil end)
+    files.close_evicted(function(id) return list.bytes_of(id) ~= nil end)
   end)
 end
 
@@ -173,8 +126,7 @@ local function write(segment, data)
   if not done then return nil, message, code end
   segment.bytes = segment.bytes + #data
   -- nil when the file was the oldest and was evicted meanwhile.
-  if not dict:incr("s" .. segment.id, #data) then return nil, "evicted" end
-  add_bytes(dict:get("m" .. segment.id) and "main" or "order", #data)
+  if not list.grow(segment.id, #data) then return nil, "evicted" end
   make_room()
   return true
 end
@@ -183,7 +135,7 @@ local function append(data, queue)
   local segment = current[queue]
   local bytes_max = math.min(SEGMENT_BYTES, settings.max_size_bytes / (8 * settings.workers))
   local full = segment and segment.bytes + #data > bytes_max
-  if full or segment and not dict:get("s" .. segment.id) then
+  if full or segment and not list.bytes_of(segment.id) then
     segment.file:close()
     current[queue], segment = nil, nil
   end
@@ -217,7 +169,7 @@ function _M.writer()
   local segment, message = create("order")
   if not segment then return nil, message end
   local gave_way = false
-  dict:safe_set("w" .. segment.id, true, WRITER_S)
+  list.hold(segment.id, WRITER_S)
   return {
     id = segment.id,
     write = function(data)
@@ -231,68 +183,17 @@ function _M.writer()
       return write(segment, data)
     end,
     finish = function()
-      dict:delete("w" .. segment.id)
+      list.release(segment.id)
       local done, reason = segment.file:close()
       if done then return segment.id end
-      remove(segment.id)
+      list.remove(segment.id)
       return nil, reason
     end,
     discard = function()
       segment.file:close()
-      remove(segment.id)
+      list.remove(segment.id)
     end,
   }
 end
-
---- Notes whose body a file is alone.
-function _M.name_owner(id, key)
-  dict:safe_set("k" .. id, key)
-end
-
---- Returns the key of name_owner; nil for a file of many pieces, and when it is not known.
-function _M.owner_of(id)
-  return dict:get("k" .. id)
-end
-
--- A damaged journal does not name all files.
-local UNKNOWN_MAX = 10000
--- The queues of the files of an earlier process, by id.
-local left = {}
-
-local function take_over(whole)
-  local ids = {}
-  for id in pairs(left) do ids[#ids + 1] = id end
-  table.sort(ids)
-  local queues = left
-  left = {}
-  for id = 1, whole and 0 or (dict:get("id") or 0) + UNKNOWN_MAX do os.remove(files.path_of(id)) end
-  for _, id in ipairs(ids) do
-    local bytes = whole and files.size_of(id)
-    if bytes and register(id, queues[id]) then
-      dict:set("s" .. id, bytes)
-      add_bytes(queues[id], bytes)
-    else
-      os.remove(files.path_of(id))
-    end
-  end
-  make_room()
-end
-
-journal.join("srn", {
-  apply = function(kind, key, value)
-    local id = tonumber(key)
-    if kind ~= "n" then left[id] = kind == "s" and (value == "main" and "main" or "order") or nil end
-    -- No id is used again: an entry that is left in the index would show what another one has stored there.
-    dict:set("id", math.max(id, dict:get("id") or 0))
-  end,
-  each = function(write)
-    write("n", dict:get("id") or 0)
-    for _, name in ipairs(dict:get_keys(0)) do
-      local id = string.match(name, "^s(%d+)$")
-      if id then write("s", id, dict:get("m" .. id) and "main" or "order") end
-    end
-  end,
-  done = take_over,
-})
 
 return _M

@@ -9,6 +9,7 @@ local purges = require("purges")
 local recent = require("recent")
 local files = require("segment_files")
 local responses = require("stored_response")
+local list = require("segment_list")
 local segments = require("segments")
 local vary = require("vary")
 local index, marks = ngx.shared.index, ngx.shared.purges
@@ -21,13 +22,18 @@ local SELECTIONS_MAX = 4
 --- Reasons not to store a response: a newer one is stored, or a purge may have made this one outdated.
 _M.SUPERSEDED = { ["purged meanwhile"] = true, ["a newer one is stored"] = true, ["replaced meanwhile"] = true }
 
-local parsed = recent.new(PARSED_BYTES_MAX)
+-- What the tables of an entry take beside its body, about; a long head takes several times its length.
+local ENTRY_BYTES, HEAD_FACTOR = 4096, 4
+
+local parsed = recent.new(PARSED_BYTES_MAX, function(entry)
+  return ENTRY_BYTES + HEAD_FACTOR * (entry.head_bytes or 0) + #(entry.body or "")
+end)
 
 -- The value of a key in the index is a place, or "|" and the selections of vary.lua under which the responses are.
 
 -- A full index forgets what was not used for longest. The journal still has it.
-local function set(key, value)
-  journal.add("i", key, value)
+local function set(key, value, settles)
+  journal.add("i", key, value, nil, settles)
   local _, _, forcible = index:set(key, value)
   if forcible then journal.note_forgotten() end
 end
@@ -161,7 +167,7 @@ function _M.put(entry, request, body)
     entry.body, entry.body_segment, entry.body_offset, entry.body_bytes = body, segment, offset + #head, #body
   else
     entry.body, entry.body_segment, entry.body_offset, entry.body_bytes = nil, body.segment, 0, body.bytes
-    segments.name_owner(body.segment, key)
+    list.name_owner(body.segment, key)
   end
   entry.head_bytes = #head
   return claims.run(key, commit, entry, places.of(entry, segment, offset, #head))
@@ -235,7 +241,10 @@ local function take_out(address, soft)
   local value = index:get(address)
   -- Also without a value: a replay might find what the index has forgotten.
   if not soft or not value then return remove(address) end
-  if places.is(value) then set(address, places.stale(value, ngx.time())) end
+  if places.is(value) then
+    set(address, places.stale(value, ngx.time()), true)
+    journal.settle()
+  end
 end
 
 --- Purges one address, the key of host and path; after a write by a worker that has not seen the mark.

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { startEdge } from './edge-helper.js'
+import { passing, startEdge } from './edge-helper.js'
 
 /** The edge answers a hit from the bytes on disk when it can. Without that, it has to say the same. */
 const WITHOUT_BYTES = /** @type {[string, string, string][]} */ ([
-  ['fast_path.lua', 'if answer_bytes(request, place, key_bytes, hash) then', 'if false then']
+  ['fast_path.lua', 'if answer_bytes(request, var, place, key_bytes, hash) then', 'if false then']
 ])
 /** Then these say nothing of what the others do. */
 const BYTES_ALONE = /** @type {[string, string, string][]} */ ([
@@ -74,6 +74,42 @@ test('a plain hit is answered from bytes', async (t) => {
     await edge.get(url)
     const { cache, body } = await edge.get(url)
     assert.deepEqual([cache, body], ['HIT', `the body of ${url}`])
+  }
+})
+
+test('what a 304 has confirmed is answered from bytes, with the head of the 304', async (t) => {
+  const edge = await startEdge(t, ({ headers }, response, count) => {
+    response.setHeader('Cache-Control', count === 1 ? 'max-age=1' : 'max-age=600').setHeader('ETag', '"1"')
+      .setHeader('X-Count', count)
+    if (headers['if-none-match']) response.writeHead(304)
+    response.end(headers['if-none-match'] ? undefined : 'the body')
+  }, { edits: [['fast_path.lua', 'return answer_entry(', 'if store.get(text_of(key_buffer, key_bytes), places.text(place)).lifetime_s > 1 then error("not from bytes") end return answer_entry(']] })
+  await edge.get('/')
+  await passing(1_100)
+  assert.equal((await edge.get('/')).cache, 'REVALIDATED')
+  const { cache, body, headers } = await edge.get('/')
+  assert.deepEqual([cache, body, headers['x-count']], ['HIT', 'the body', '2'])
+})
+
+test('a compressed form, once made, is answered from bytes, and the response as it is, too', async (t) => {
+  const text = 'the same text again and again. '.repeat(100)
+  const edge = await startEdge(t, (_request, response) => {
+    response.setHeader('Cache-Control', 'max-age=600').setHeader('Content-Type', 'text/html').setHeader('ETag', '"1"')
+    response.setHeader('Accept-Ranges', 'bytes').end(text)
+  }, { compression: true, edits: [['fast_path.lua', 'return answer_entry(', 'if popularity.of(text_of(key_buffer, key_bytes)) > 2 then error("not from bytes") end return answer_entry(']] })
+  const encoded = { 'accept-encoding': 'gzip' }
+  assert.deepEqual([(await edge.get('/')).cache, (await edge.get('/', encoded)).cache], ['MISS', 'HIT'])
+  for (let time = 0; time < 3; time++) {
+    const { headers } = await edge.get('/', encoded)
+    assert.deepEqual(
+      [headers['content-encoding'], headers.etag, headers['accept-ranges'], Number(headers['content-length']) < 200],
+      ['gzip', 'W/"1"', undefined, true]
+    )
+    const plain = await edge.get('/')
+    assert.deepEqual(
+      [plain.headers['content-encoding'], plain.headers.etag, plain.headers['accept-ranges'], plain.body],
+      [undefined, '"1"', 'bytes', text]
+    )
   }
 })
 
