@@ -8,12 +8,15 @@ import { claimMachine } from '@stevec/harness/machine-lock'
 import { draw, fill } from './key-set.js'
 import { startPair } from './pair.js'
 import { loadWithWrk } from './wrk-load.js'
-import { cpuSeconds, workerOf } from './worker.js'
+import { cpuSeconds, workersOf } from './worker.js'
 
 const KEYS_MAX = 100_000
 const ROUNDS_MAX = 30
+const WORKERS_MAX = 16
 const PURGES_PER_S = 20
-const SMALL = 'x'.repeat(5_000)
+/** Words, as in a page. */
+const SMALL = Array.from({ length: 5_000 / 8 }, (_, at) => Math.imul(at, 2654435761).toString(36).slice(-7).padEnd(8))
+  .join('')
 const LARGE = Buffer.alloc(1_000_000, 'x')
 const CODINGS = ['br', 'gzip', 'identity']
 
@@ -60,6 +63,13 @@ function casesOf (keys) {
       lines: () => draw(few, 1).map((key, at) => coded(key, CODINGS[at % CODINGS.length]))
     },
     {
+      name: 'gzip',
+      what: '5 kB, Zipf with s = 1.0, to clients that take gzip: stock compresses each response anew',
+      keys: few,
+      fill: all(few, (key) => [`GET /few/${key} HTTP/1.1`]),
+      lines: () => draw(few, 1).map((key) => `GET /few/${key} HTTP/1.1|Accept-Encoding: gzip`)
+    },
+    {
       name: 'large',
       what: '1 MB',
       keys: fewer,
@@ -69,17 +79,18 @@ function casesOf (keys) {
   ]
 }
 
-const HELP = `Usage: node nginx/bench/keys.js [--keys N] [--rounds N] [--seconds N] [--only NAME]
+const HELP = `Usage: node nginx/bench/keys.js [--keys N] [--rounds N] [--seconds N] [--workers N] [--only NAME]
 
-The edge and nginx's proxy_cache with one worker each, in turns, under the load of 16 connections of wrk. nginx runs on
-the first core, wrk on the second; the origin, which only misses reach, runs anywhere. Prints processor time of the
-worker for a request, requests a second, and times, as medians over the rounds, and the ratio stock ÷ edge of the
-processor times with the least and the most of the rounds.
+The edge, with the settings of \`stevec edge\`, and nginx's proxy_cache, in turns, under the load of 16 connections of
+wrk. nginx runs on the first core, wrk on the second; the origin, which only misses reach, runs anywhere. Prints
+processor time of the workers for a request, requests a second, and times, as medians over the rounds, and the ratio
+stock ÷ edge of the processor times with the least and the most of the rounds.
 
 ${casesOf(1).map(({ name, what }) => `  ${name.padEnd(10)} ${what}`).join('\n')}
 
   --keys N      1000 to ${KEYS_MAX} (default ${KEYS_MAX}; variants: a tenth, 1 MB: a thousandth)
   --rounds N    1 to ${ROUNDS_MAX} (default 5)
+  --workers N   of each, 1 (default) to ${WORKERS_MAX}, all on the first core
   --seconds N   of each measurement, 1 to 60 (default 4)
   --only NAME   one of these, may be repeated
 
@@ -90,6 +101,8 @@ Example:
 /** @type {import('node:http').RequestListener} */
 function answer (request, response) {
   response.setHeader('Cache-Control', 'max-age=86400')
+  const isText = !/^\/(vary|large)/.test(request.url ?? '')
+  response.setHeader('Content-Type', isText ? 'text/html' : 'application/octet-stream')
   if (request.url?.startsWith('/vary')) {
     response.setHeader('Vary', 'Accept-Encoding').end(`${request.headers['accept-encoding']}${SMALL}`)
   } else {
@@ -105,7 +118,8 @@ let unique = 0
  */
 async function measure (pair, name, { keys, purges_per_s: purgesPerS = 0 }, lines, seconds) {
   const server = pair[name]
-  const worker = workerOf(server.pid)
+  const workers = workersOf(server.pid)
+  const usedSeconds = () => workers.reduce((sum, pid) => sum + cpuSeconds(pid), 0)
   // A log of a few GB is no part of the comparison.
   truncateSync(server.logFile)
   /** @type {unknown[]} */
@@ -114,12 +128,12 @@ async function measure (pair, name, { keys, purges_per_s: purgesPerS = 0 }, line
     const url = `http://127.0.0.1:${server.port}/key/${Math.floor(Math.random() * keys)}`
     pair.edge.purge({ files: [url] }).catch((error) => failures.push(error))
   }, 1_000 / purgesPerS)
-  const before = cpuSeconds(worker)
+  const before = usedSeconds()
   unique += 10_000_000
   const load = await loadWithWrk({ directory: pair.directory, port: server.port, lines, duration_s: seconds, unique })
     .finally(() => { if (purging) clearInterval(purging) })
   if (failures.length > 0) throw failures[0]
-  return { ...load, cpu_us: (cpuSeconds(worker) - before) / load.requests * 1e6 }
+  return { ...load, cpu_us: (usedSeconds() - before) / load.requests * 1e6 }
 }
 
 /** @param {number[]} values */
@@ -151,21 +165,21 @@ async function compare (pair, each, rounds, seconds) {
   }
 }
 
-/** @param {{keys: number, rounds: number, seconds: number, only?: string[]}} options */
-async function main ({ keys, rounds, seconds, only }) {
+/** @param {{keys: number, rounds: number, seconds: number, workers: number, only?: string[]}} options */
+async function main ({ keys, rounds, seconds, workers, only }) {
   await claimMachine()
   if (availableParallelism() < 2) process.stderr.write('one core alone: load and nginx share it\n')
   const directory = mkdtempSync(path.join(tmpdir(), 'stevec-keys-'))
-  const pair = await startPair({ directory, answer }).catch((error) => {
+  const pair = await startPair({ directory, answer, workers }).catch((error) => {
     rmSync(directory, { recursive: true, force: true })
     throw error
   })
   try {
     for (const { pid } of [pair.edge, pair.stock]) {
-      for (const each of [pid, workerOf(pid)]) execFileSync('taskset', ['--cpu-list', '--pid', '0', String(each)])
+      for (const each of [pid, ...workersOf(pid)]) execFileSync('taskset', ['--cpu-list', '--pid', '0', String(each)])
     }
     const filled = new Set()
-    console.log('| case | cache | worker, µs | requests/s | p50, ms | p99, ms | stock ÷ edge, µs (least … most) |')
+    console.log('| case | cache | workers, µs | requests/s | p50, ms | p99, ms | stock ÷ edge, µs (least … most) |')
     console.log('|---|---|---|---|---|---|---|')
     for (const each of casesOf(keys).filter(({ name }) => only?.includes(name) ?? true)) {
       if (!filled.has(each.fill.join())) {
@@ -186,20 +200,22 @@ const { values } = parseArgs({
     keys: { type: 'string', default: String(KEYS_MAX) },
     rounds: { type: 'string', default: '5' },
     seconds: { type: 'string', default: '4' },
+    workers: { type: 'string', default: '1' },
     only: { type: 'string', multiple: true },
     help: { type: 'boolean', short: 'h' }
   }
 })
-const [keys, rounds, seconds] = [values.keys, values.rounds, values.seconds].map(Number)
+const [keys, rounds, seconds, workers] = [values.keys, values.rounds, values.seconds, values.workers].map(Number)
 const within = (/** @type {number} */ value, /** @type {number} */ least, /** @type {number} */ most) =>
   Number.isInteger(value) && value >= least && value <= most
 const names = casesOf(1).map(({ name }) => name)
 if (values.help) {
   process.stdout.write(HELP)
 } else if (!within(keys, 1_000, KEYS_MAX) || !within(rounds, 1, ROUNDS_MAX) || !within(seconds, 1, 60) ||
-  values.only?.some((name) => !names.includes(name))) {
-  process.stderr.write(`--keys, --rounds, --seconds or --only is not as --help says; cases: ${names.join(', ')}\n`)
+  !within(workers, 1, WORKERS_MAX) || values.only?.some((name) => !names.includes(name))) {
+  process.stderr.write('--keys, --rounds, --seconds, --workers or --only is not as --help says; ' +
+    `cases: ${names.join(', ')}\n`)
   process.exitCode = 2
 } else {
-  await main({ keys, rounds, seconds, only: values.only })
+  await main({ keys, rounds, seconds, workers, only: values.only })
 }

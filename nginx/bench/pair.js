@@ -11,15 +11,16 @@ const UP_MAX_MS = 60_000
 /** @typedef {{port: number, pid: number, logFile: string}} Server */
 
 /**
- * Starts the edge and a stock proxy_cache with one worker each, in front of the same origin.
+ * Starts the edge, with the settings of `stevec edge`, and a stock proxy_cache in front of the same origin.
  * @param {object} options
  * @param {string} options.directory
  * @param {http.RequestListener} options.answer  of the origin
  * @param {number} [options.maxSizeBytes]  of each cache; default 1 GiB
+ * @param {number} [options.workers]  of each; default 1
  * @returns {Promise<{edge: Server & {purge: (body: object) => Promise<void>}, stock: Server, directory: string,
  *   stop: () => Promise<void>}>}
  */
-export async function startPair ({ directory, answer, maxSizeBytes = 1024 ** 3 }) {
+export async function startPair ({ directory, answer, maxSizeBytes = 1024 ** 3, workers = 1 }) {
   const [originPort, edgePort, controlPort, stockPort] = await freePorts(4)
   const origin = http.createServer(answer)
   await new Promise((resolve) => origin.listen(originPort, '127.0.0.1', () => resolve(undefined)))
@@ -47,10 +48,12 @@ export async function startPair ({ directory, answer, maxSizeBytes = 1024 ** 3 }
       controlPort,
       controlToken: 'bench',
       maxSizeBytes,
-      warm: true
+      warm: true,
+      compression: true,
+      workers
     }, { directory: edgeHome, binary, modulesDirectory: nginxModulesDirectory(binary) ?? '' })
     const configuration = path.join(stockHome, 'nginx.conf')
-    writeFileSync(configuration, stockConfiguration(stockHome, { port: stockPort, originPort, maxSizeBytes }))
+    writeFileSync(configuration, stockConfiguration(stockHome, { port: stockPort, originPort, maxSizeBytes, workers }))
     const edge = {
       port: edgePort,
       pid: await start('edge', prepared),
@@ -84,13 +87,13 @@ async function purge (controlPort, body) {
 
 /**
  * The configuration of an ordinary proxy_cache, with a log of the same size.
- * @param {string} home @param {{port: number, originPort: number, maxSizeBytes: number}} options
+ * @param {string} home @param {{port: number, originPort: number, maxSizeBytes: number, workers: number}} options
  */
-function stockConfiguration (home, { port, originPort, maxSizeBytes }) {
+function stockConfiguration (home, { port, originPort, maxSizeBytes, workers }) {
   return `pid ${home}/nginx.pid;
 error_log ${home}/error.log warn;
 daemon off;
-worker_processes 1;
+worker_processes ${workers};
 ${process.getuid?.() === 0 ? 'user root;' : ''}
 events { worker_connections 4096; }
 http {
@@ -98,6 +101,7 @@ http {
   access_log ${home}/access.log json;
   client_body_temp_path ${home}/body; proxy_temp_path ${home}/proxy; fastcgi_temp_path ${home}/fastcgi; uwsgi_temp_path ${home}/uwsgi; scgi_temp_path ${home}/scgi;
   keepalive_requests 1000000;
+  gzip on; gzip_types text/html; gzip_proxied any; gzip_vary on;
   proxy_cache_path ${home}/cache levels=1:2 keys_zone=pages:16m max_size=${maxSizeBytes} use_temp_path=off;
   upstream origin { server 127.0.0.1:${originPort}; keepalive 64; keepalive_timeout 4s; }
   server {

@@ -2,11 +2,14 @@ import { readFileSync } from 'node:fs'
 
 const TICKS_PER_S = 100
 
-/** The one worker: the first child, and the only one that is not a cache manager. @param {number} master */
-export function workerOf (master) {
+/** The processes that serve: all children but the cache manager. @param {number} master @returns {number[]} */
+export function workersOf (master) {
   const children = readFileSync(`/proc/${master}/task/${master}/children`, 'utf8').trim().split(' ').map(Number)
-  return children.find((pid) => readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('worker process')) ?? children[0]
+  return children.filter((pid) => readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('worker process'))
 }
+
+/** The one worker. @param {number} master */
+export const workerOf = (master) => workersOf(master)[0]
 
 /** @param {number} pid */
 export function cpuSeconds (pid) {

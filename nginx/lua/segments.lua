@@ -13,7 +13,7 @@ _M.SHARED_BYTES_MAX = SEGMENT_BYTES
 -- A file that grows alone is not evicted for so long.
 local WRITER_S = 600
 local PROBATION_PART = 0.1
-local SWEEP_S = 10
+local SWEEP_S = 1
 
 -- The least that is freed on a full disk; request bodies may need some, too.
 local ROOM_BYTES = 16 * 1024 * 1024

@@ -18,6 +18,8 @@ function fillUp (disk) {
   assert.equal(freeBytes(disk), 0)
 }
 
+// With one worker. The room of an evicted file is free when all have closed it, within a second.
+
 test('with a full disk the edge still answers, and it stores all responses again when there is room', async (t) => {
   const disk = mountDisk(t, DISK_BYTES)
   if (disk === null) return t.skip('only root can mount a small disk')
@@ -26,7 +28,7 @@ test('with a full disk the edge still answers, and it stores all responses again
     t,
     (request, response) => response.setHeader('Cache-Control', 'max-age=60')
       .end(bodies[/** @type {keyof bodies} */ (String(request.url).replace(/\d/, ''))]),
-    { cacheDirectory: disk }
+    { workers: 1, cacheDirectory: disk }
   )
   const workers = edge.workers()
   const filler = path.join(disk, 'filler')
@@ -76,7 +78,7 @@ async function startOnDisk (t, disk, bodies) {
       return response.end(hash.digest('hex'))
     }
     response.setHeader('Cache-Control', 'max-age=60').end(bodies[String(request.url)])
-  })
+  }, { workers: 1 })
   if (before === undefined) delete process.env.TMPDIR
   else process.env.TMPDIR = before
   return starting
@@ -145,7 +147,7 @@ test('a full disk removes only the oldest 16 MiB of a large cache', async (t) =>
   const answer = (/** @type {unknown} */ _request, /** @type {import('node:http').ServerResponse} */ response) => {
     response.setHeader('Cache-Control', 'max-age=60').end(body)
   }
-  const edge = await startEdge(t, answer, { cacheDirectory: disk })
+  const edge = await startEdge(t, answer, { workers: 1, cacheDirectory: disk })
   for (let count = 1; count <= 24; count++) await edge.get(`/${count}`)
   fillUp(disk)
   assert.equal((await edge.get('/new')).body.length, body.length)

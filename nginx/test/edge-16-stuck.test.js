@@ -98,7 +98,7 @@ const DROPPED = /could not create fake connection/
 
 for (const first of [true, false]) {
   test(`without a free connection a fetch gets a 502; its key recovers${first ? ' (first fetch)' : ''}`, async (t) => {
-    const edge = await startEdge(t, counted, { configure: withFew })
+    const edge = await startEdge(t, counted, { workers: 1, configure: withFew })
     if (!first) await edge.get('/warm')
     const { release } = await exhaust(t, edge, 1)
     assert.equal((await edge.get('/')).status, 502, 'no connection to the origin is left either')
@@ -112,7 +112,7 @@ for (const first of [true, false]) {
 }
 
 test('a background refresh that gets no connection is repeated later', async (t) => {
-  const edge = await startEdge(t, counted, { configure: withFew })
+  const edge = await startEdge(t, counted, { workers: 1, configure: withFew })
   await edge.get('/')
   await passing(1_050)
   const { release } = await exhaust(t, edge, 1)

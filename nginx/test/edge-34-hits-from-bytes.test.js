@@ -83,7 +83,14 @@ test('what a 304 has confirmed is answered from bytes, with the head of the 304'
       .setHeader('X-Count', count)
     if (headers['if-none-match']) response.writeHead(304)
     response.end(headers['if-none-match'] ? undefined : 'the body')
-  }, { edits: [['fast_path.lua', 'return answer_entry(', 'if store.get(text_of(key_buffer, key_bytes), places.text(place)).lifetime_s > 1 then error("not from bytes") end return answer_entry(']] })
+  }, {
+    edits: [[
+      'fast_path.lua',
+      'return answer_entry(',
+      `if store.get(text_of(key_buffer, key_bytes), places.text(place)).lifetime_s > 1 then error("not from bytes") end
+      return answer_entry(`
+    ]]
+  })
   await edge.get('/')
   await passing(1_100)
   assert.equal((await edge.get('/')).cache, 'REVALIDATED')
@@ -96,7 +103,16 @@ test('a compressed form, once made, is answered from bytes, and the response as 
   const edge = await startEdge(t, (_request, response) => {
     response.setHeader('Cache-Control', 'max-age=600').setHeader('Content-Type', 'text/html').setHeader('ETag', '"1"')
     response.setHeader('Accept-Ranges', 'bytes').end(text)
-  }, { compression: true, edits: [['fast_path.lua', 'return answer_entry(', 'if popularity.of(text_of(key_buffer, key_bytes)) > 2 then error("not from bytes") end return answer_entry(']] })
+  }, {
+    workers: 1,
+    compression: true,
+    edits: [[
+      'fast_path.lua',
+      'return answer_entry(',
+      `if popularity.of(text_of(key_buffer, key_bytes)) > 2 then error("not from bytes") end
+      return answer_entry(`
+    ]]
+  })
   const encoded = { 'accept-encoding': 'gzip' }
   assert.deepEqual([(await edge.get('/')).cache, (await edge.get('/', encoded)).cache], ['MISS', 'HIT'])
   for (let time = 0; time < 3; time++) {

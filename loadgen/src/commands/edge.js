@@ -46,7 +46,7 @@ follows the HTTP caching standard. Runs until Ctrl-C.
                        control.json; default .stevec/edge-PORT
   --cold               begins with an empty cache; by default a start finds what was stored before,
                        unless the machine, the origin, the profile or the edge itself is another one
-  --workers N          processes of the edge, 1 (default) to 64, or auto: one for each core
+  --workers N          processes of the edge, 1 to 64, or auto (default): one for each core
   --no-compression     passes responses on as the origin encodes them; by default the edge sends
                        stored text by br, zstd or gzip, and by the client's dictionary (RFC 9842)
   --max-size SIZE      of stored responses, in bytes or with k, m, g: 500m, 2g (default 1g)
@@ -162,9 +162,9 @@ const WORKERS_MAX = 64
  * @param {string} [text]  --workers
  * @throws {UsageError}
  */
-function workersOf (text) {
+function workersOf (text = 'auto') {
   if (text === 'auto') return Math.min(availableParallelism(), WORKERS_MAX)
-  return integerOption(text, '--workers', { least: 1, most: WORKERS_MAX }) ?? 1
+  return integerOption(text, '--workers', { least: 1, most: WORKERS_MAX })
 }
 
 /**
