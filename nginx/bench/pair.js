@@ -101,7 +101,7 @@ http {
   access_log ${home}/access.log json;
   client_body_temp_path ${home}/body; proxy_temp_path ${home}/proxy; fastcgi_temp_path ${home}/fastcgi; uwsgi_temp_path ${home}/uwsgi; scgi_temp_path ${home}/scgi;
   keepalive_requests 1000000;
-  gzip on; gzip_types text/html; gzip_proxied any; gzip_vary on;
+  gzip on; gzip_proxied any; gzip_vary on;
   proxy_cache_path ${home}/cache levels=1:2 keys_zone=pages:16m max_size=${maxSizeBytes} use_temp_path=off;
   upstream origin { server 127.0.0.1:${originPort}; keepalive 64; keepalive_timeout 4s; }
   server {
