@@ -1,13 +1,14 @@
-// Compares the edge with stock proxy_cache on the same nginx, with one worker each and in alternation in one run.
-// Only the ratios are meaningful.
+// Compares the edge with stock proxy_cache on the same nginx, in alternation in one run: node nginx/bench/edge.js.
+// `--help` says what exactly. Only the ratios are meaningful.
 import { mkdtempSync, rmSync } from 'node:fs'
 import http from 'node:http'
 import net from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { parseArgs } from 'node:util'
 import { claimMachine } from '@stevec/harness/machine-lock'
 import { startPair } from './pair.js'
-import { cpuSeconds, privateMiB, workerOf } from './worker.js'
+import { cpuSeconds, privateMiB, workersOf } from './worker.js'
 
 const BODY = 'x'.repeat(5_000)
 const ROUNDS = 7
@@ -19,10 +20,34 @@ const COLLAPSE_TRIES = 20
 const COLLAPSE_ORIGIN_MS = 50
 const KEYS = 100_000
 
+const WORKERS_MAX = 16
+
+const HELP = `Usage: node nginx/bench/edge.js [--workers N]
+
+The edge, with the settings of \`stevec edge\`, and nginx's proxy_cache: HITs of one URL (${HIT_CONNECTIONS} connections),
+MISSes one after the other, ${COLLAPSED} simultaneous requests for a URL of an origin that takes ${COLLAPSE_ORIGIN_MS} ms,
+and memory.
+
+  --workers N   of each, 1 (default) to ${WORKERS_MAX}
+`
+
+const { values } = parseArgs({
+  options: { workers: { type: 'string', default: '1' }, help: { type: 'boolean', short: 'h' } }
+})
+const workers = Number(values.workers)
+if (values.help) {
+  process.stdout.write(HELP)
+  process.exit()
+}
+if (!Number.isInteger(workers) || workers < 1 || workers > WORKERS_MAX) {
+  process.stderr.write(`--workers must be a whole number from 1 to ${WORKERS_MAX}\n`)
+  process.exit(2)
+}
 await claimMachine()
 const directory = mkdtempSync(path.join(tmpdir(), 'stevec-bench-'))
 const pair = await startPair({
   directory,
+  workers,
   answer (request, response) {
     const answer = () => response.setHeader('Cache-Control', 'max-age=3600').end(BODY)
     if (request.url?.startsWith('/slow')) setTimeout(answer, COLLAPSE_ORIGIN_MS)
@@ -42,14 +67,14 @@ try {
   }
   const misses = { edge: /** @type {number[]} */ ([]), stock: /** @type {number[]} */ ([]) }
   for (let round = 0; round < ROUNDS; round++) {
-    for (const [name, port, pid] of /** @type {const} */ ([
-      ['stock', stock.port, workerOf(stock.pid)],
-      ['edge', edge.port, workerOf(edge.pid)]
+    for (const [name, port, pids] of /** @type {const} */ ([
+      ['stock', stock.port, workersOf(stock.pid)],
+      ['edge', edge.port, workersOf(edge.pid)]
     ])) {
-      const cpuBefore = cpuSeconds(pid)
+      const cpuBefore = sum(pids.map(cpuSeconds))
       const count = await hitRound(port)
       hits[name].push(count / HIT_ROUND_MS * 1000)
-      hits[`${name}CpuUs`].push((cpuSeconds(pid) - cpuBefore) / count * 1e6)
+      hits[`${name}CpuUs`].push((sum(pids.map(cpuSeconds)) - cpuBefore) / count * 1e6)
     }
     for (const [name, port] of /** @type {const} */ ([['stock', stock.port], ['edge', edge.port]])) {
       for (let count = 0; count < MISSES_PER_ROUND; count++) {
@@ -68,7 +93,7 @@ try {
   const memory = []
   for (let filled = 0; filled < KEYS; filled += KEYS / 4) {
     await fill(edge.port, filled, filled + KEYS / 4)
-    memory.push(privateMiB(workerOf(edge.pid)))
+    memory.push(sum(workersOf(edge.pid).map(privateMiB)))
   }
 
   const figures = {
@@ -86,7 +111,7 @@ try {
     figures.hit_vs_stock
   )
   row(
-    'HIT, worker CPU, µs/request',
+    'HIT, CPU of the workers, µs/request',
     round(median(hits.stockCpuUs)),
     round(median(hits.edgeCpuUs)),
     round(median(hits.stockCpuUs) / median(hits.edgeCpuUs))
@@ -99,7 +124,7 @@ try {
     round(figures.collapse_max_ms / Math.max(...collapse.stock))
   )
   row(
-    `worker memory of its own after ${[1, 2, 3, 4].map((part) => part * KEYS / 4).join(', ')} keys, MiB`,
+    `memory of the workers alone after ${[1, 2, 3, 4].map((part) => part * KEYS / 4).join(', ')} keys, MiB`,
     '',
     memory.join(', '),
     ''
@@ -168,6 +193,11 @@ async function fill (port, first, end) {
 function median (values) {
   const sorted = [...values].sort((a, b) => a - b)
   return sorted[Math.floor(sorted.length / 2)]
+}
+
+/** @param {number[]} values */
+function sum (values) {
+  return values.reduce((before, value) => before + value, 0)
 }
 
 /** @param {number} value */

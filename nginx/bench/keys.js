@@ -6,12 +6,15 @@ import path from 'node:path'
 import { parseArgs } from 'node:util'
 import { claimMachine } from '@stevec/harness/machine-lock'
 import { draw, fill } from './key-set.js'
+import { startOtherCaches } from './other-caches.js'
 import { startPair } from './pair.js'
 import { loadWithWrk } from './wrk-load.js'
-import { cpuSeconds, workersOf } from './worker.js'
+import { cpuSeconds, processesOf, proportionalMiB, workersOf } from './worker.js'
 
 const KEYS_MAX = 100_000
 const ROUNDS_MAX = 30
+/** Of each cache. */
+const MAX_SIZE_BYTES = 2 * 1024 ** 3
 const WORKERS_MAX = 16
 const PURGES_PER_S = 20
 /** Words, as in a page. */
@@ -82,9 +85,10 @@ function casesOf (keys) {
 const HELP = `Usage: node nginx/bench/keys.js [--keys N] [--rounds N] [--seconds N] [--workers N] [--only NAME]
 
 The edge, with the settings of \`stevec edge\`, and nginx's proxy_cache, in turns, under the load of 16 connections of
-wrk. nginx runs on the first core, wrk on the second; the origin, which only misses reach, runs anywhere. Prints
-processor time of the workers for a request, requests a second, and times, as medians over the rounds, and the ratio
-stock ÷ edge of the processor times with the least and the most of the rounds.
+wrk. The caches run on the first core, wrk on the second; the origin, which only misses reach, runs anywhere. Prints
+processor time for a request, requests a second, and times, as medians over the rounds, and the processor time in
+relation to that of the edge, with the least and the most of the rounds. Varnish (responses in memory, no log in a file)
+and Traffic Server are measured, too, when Debian's packages have installed them.
 
 ${casesOf(1).map(({ name, what }) => `  ${name.padEnd(10)} ${what}`).join('\n')}
 
@@ -113,24 +117,28 @@ function answer (request, response) {
 let unique = 0
 
 /**
- * @param {Awaited<ReturnType<typeof startPair>>} pair @param {'edge' | 'stock'} name @param {Case} each
- * @param {string[]} lines @param {number} seconds
+ * @typedef {import('./other-caches.js').Cache & {logFile?: string, purge?: (body: object) => Promise<void>}} Measured
  */
-async function measure (pair, name, { keys, purges_per_s: purgesPerS = 0 }, lines, seconds) {
-  const server = pair[name]
-  const workers = workersOf(server.pid)
-  const usedSeconds = () => workers.reduce((sum, pid) => sum + cpuSeconds(pid), 0)
+
+/**
+ * @param {Measured} cache @param {Case} each @param {string[]} lines
+ * @param {{directory: string, seconds: number}} options
+ */
+async function measure (cache, { keys, purges_per_s: purgesPerS = 0 }, lines, { directory, seconds }) {
+  const { port, pids, logFile, purge } = cache
+  const measured = pids()
+  const usedSeconds = () => measured.reduce((sum, pid) => sum + cpuSeconds(pid), 0)
   // A log of a few GB is no part of the comparison.
-  truncateSync(server.logFile)
+  if (logFile) truncateSync(logFile)
   /** @type {unknown[]} */
   const failures = []
-  const purging = name === 'edge' && purgesPerS > 0 && setInterval(() => {
-    const url = `http://127.0.0.1:${server.port}/key/${Math.floor(Math.random() * keys)}`
-    pair.edge.purge({ files: [url] }).catch((error) => failures.push(error))
+  const purging = purge && purgesPerS > 0 && setInterval(() => {
+    const url = `http://127.0.0.1:${port}/key/${Math.floor(Math.random() * keys)}`
+    purge({ files: [url] }).catch((error) => failures.push(error))
   }, 1_000 / purgesPerS)
   const before = usedSeconds()
   unique += 10_000_000
-  const load = await loadWithWrk({ directory: pair.directory, port: server.port, lines, duration_s: seconds, unique })
+  const load = await loadWithWrk({ directory, port, lines, duration_s: seconds, unique })
     .finally(() => { if (purging) clearInterval(purging) })
   if (failures.length > 0) throw failures[0]
   return { ...load, cpu_us: (usedSeconds() - before) / load.requests * 1e6 }
@@ -139,30 +147,40 @@ async function measure (pair, name, { keys, purges_per_s: purgesPerS = 0 }, line
 /** @param {number[]} values */
 const median = (values) => [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)]
 
+/** @param {number[]} values  one for each round */
+const withRange = (values) =>
+  `${median(values).toFixed(2)} (${Math.min(...values).toFixed(2)} … ${Math.max(...values).toFixed(2)})`
+
 /**
- * @param {Awaited<ReturnType<typeof startPair>>} pair @param {Case} each @param {number} rounds @param {number} seconds
+ * @param {Measured[]} caches  the edge is the last
+ * @param {Case} each @param {{directory: string, rounds: number, seconds: number}} options
  */
-async function compare (pair, each, rounds, seconds) {
+async function compare (caches, each, { directory, rounds, seconds }) {
   const lines = each.lines()
-  const order = /** @type {const} */ (['stock', 'edge'])
-  /** @type {Record<'edge' | 'stock', Awaited<ReturnType<typeof measure>>[]>} */
-  const found = { edge: [], stock: [] }
+  /** @type {Map<Measured, Awaited<ReturnType<typeof measure>>[]>} */
+  const found = new Map(caches.map((cache) => [cache, []]))
   // The first round warms up.
   for (let round = 0; round <= rounds; round++) {
-    for (const name of round % 2 === 0 ? order : [...order].reverse()) {
-      const measured = await measure(pair, name, each, lines, seconds)
-      if (round > 0) found[name].push(measured)
+    for (const cache of round % 2 === 0 ? caches : [...caches].reverse()) {
+      const measured = await measure(cache, each, lines, { directory, seconds })
+      if (round > 0) found.get(cache)?.push(measured)
     }
   }
-  const ratios = found.edge.map(({ cpu_us: us }, round) => found.stock[round].cpu_us / us)
-  for (const name of order) {
+  const ofEdge = found.get(caches[caches.length - 1]) ?? []
+  for (const [{ name }, all] of found) {
     const [us, rate, p50, p99] = /** @type {const} */ (['cpu_us', 'rate_per_s', 'p50_ms', 'p99_ms'])
-      .map((key) => median(found[name].map((one) => one[key])))
-    const [ratio, least, most] = [median(ratios), Math.min(...ratios), Math.max(...ratios)]
-      .map((value) => value.toFixed(2))
+      .map((key) => median(all.map((one) => one[key])))
+    const ratio = all === ofEdge ? '' : withRange(all.map((one, round) => one.cpu_us / ofEdge[round].cpu_us))
     console.log(`| ${each.name} | ${name} | ${us.toFixed(1)} | ${rate.toFixed(0)} | ${p50.toFixed(2)} | ${
-      p99.toFixed(2)} | ${name === 'edge' ? `${ratio} (${least} … ${most})` : ''} |`)
+      p99.toFixed(2)} | ${ratio} |`)
   }
+}
+
+/** @param {Measured} cache @param {number} count  of stored responses */
+function reportSize ({ name, pids, folder }, count) {
+  const memoryMiB = pids().reduce((sum, pid) => sum + proportionalMiB(pid), 0)
+  const disk = execFileSync('du', ['--summarize', '--block-size=1M', folder], { encoding: 'utf8' })
+  process.stderr.write(`${name}: ${count} responses, ${memoryMiB.toFixed(0)} MiB of memory, ${parseInt(disk)} MiB on disk\n`)
 }
 
 /** @param {{keys: number, rounds: number, seconds: number, workers: number, only?: string[]}} options */
@@ -170,28 +188,38 @@ async function main ({ keys, rounds, seconds, workers, only }) {
   await claimMachine()
   if (availableParallelism() < 2) process.stderr.write('one core alone: load and nginx share it\n')
   const directory = mkdtempSync(path.join(tmpdir(), 'stevec-keys-'))
-  const pair = await startPair({ directory, answer, workers }).catch((error) => {
-    rmSync(directory, { recursive: true, force: true })
-    throw error
-  })
+  const stops = [async () => rmSync(directory, { recursive: true, force: true })]
   try {
-    for (const { pid } of [pair.edge, pair.stock]) {
-      for (const each of [pid, ...workersOf(pid)]) execFileSync('taskset', ['--cpu-list', '--pid', '0', String(each)])
+    const pair = await startPair({ directory, answer, workers, maxSizeBytes: MAX_SIZE_BYTES })
+    stops.unshift(pair.stop)
+    const { originPort } = pair
+    const others = await startOtherCaches({ directory, originPort, maxSizeBytes: MAX_SIZE_BYTES, workers })
+    stops.unshift(others.stop)
+    const [stock, edge] = /** @type {const} */ (['stock', 'edge']).map((name) => (
+      { name, ...pair[name], pids: () => workersOf(pair[name].pid), folder: path.join(directory, name) }
+    ))
+    const caches = [stock, ...others.caches, edge]
+    for (const pid of [pair.stock.pid, pair.edge.pid, ...others.caches.flatMap(({ pids }) => pids())]) {
+      for (const each of processesOf(pid)) {
+        execFileSync('taskset', ['--all-tasks', '--cpu-list', '--pid', '0', String(each)])
+      }
     }
     const filled = new Set()
-    console.log('| case | cache | workers, µs | requests/s | p50, ms | p99, ms | stock ÷ edge, µs (least … most) |')
+    console.log('| case | cache | workers, µs | requests/s | p50, ms | p99, ms | its µs ÷ those of the edge |')
     console.log('|---|---|---|---|---|---|---|')
     for (const each of casesOf(keys).filter(({ name }) => only?.includes(name) ?? true)) {
       if (!filled.has(each.fill.join())) {
         process.stderr.write(`${each.name}: storing ${each.fill.length} responses in each …\n`)
-        for (const { port } of [pair.edge, pair.stock]) await fill(port, each.fill)
+        for (const cache of caches) {
+          await fill(cache.port, each.fill)
+          reportSize(cache, each.fill.length)
+        }
         filled.add(each.fill.join())
       }
-      await compare(pair, each, rounds, seconds)
+      await compare(caches, each, { directory, rounds, seconds })
     }
   } finally {
-    await pair.stop()
-    rmSync(directory, { recursive: true, force: true })
+    for (const stop of stops) await stop()
   }
 }
 

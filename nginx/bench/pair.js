@@ -17,7 +17,8 @@ const UP_MAX_MS = 60_000
  * @param {http.RequestListener} options.answer  of the origin
  * @param {number} [options.maxSizeBytes]  of each cache; default 1 GiB
  * @param {number} [options.workers]  of each; default 1
- * @returns {Promise<{edge: Server & {purge: (body: object) => Promise<void>}, stock: Server, directory: string,
+ * @returns {Promise<{edge: Server & {purge: (body: object) => Promise<void>}, stock: Server, originPort: number,
+ *   directory: string,
  *   stop: () => Promise<void>}>}
  */
 export async function startPair ({ directory, answer, maxSizeBytes = 1024 ** 3, workers = 1 }) {
@@ -69,7 +70,7 @@ export async function startPair ({ directory, answer, maxSizeBytes = 1024 ** 3, 
       const up = () => fetch(`http://127.0.0.1:${port}/warm`).then(({ ok }) => ok, () => false)
       if (!await waitUntil(up, UP_MAX_MS)) throw new Error(`nothing answers on port ${port}`)
     }
-    return { edge, stock, directory, stop }
+    return { edge, stock, originPort, directory, stop }
   } catch (error) {
     await stop()
     throw error
