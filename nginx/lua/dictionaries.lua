@@ -30,11 +30,12 @@ end
 
 --- Keeps the body of an entry if the response says that it is a dictionary. Large bodies are none.
 function _M.note(entry)
-  if not dictionaries or not has_sha256 or not entry.dictionary or entry.noted then return end
+  if not dictionaries or not has_sha256 or not entry.dictionary then return end
+  if entry.place then noted:set(ngx.crc32_short(entry.key), places.read(entry.place), 0) end
+  if entry.noted then return end
   entry.noted = true
   local body = entry.body
   if body and #body > 0 then dictionaries:set(entry.host .. "\0" .. sha256(body), body) end
-  if entry.place then noted:set(ngx.crc32_short(entry.key), places.read(entry.place), 0) end
 end
 
 --- Returns the hash in an Available-Dictionary, or nil: one byte sequence of RFC 9651 with 32 bytes, RFC 9842 §2.2.

@@ -29,6 +29,7 @@ local now_s = C.ngx_http_lua_ffi_now
 
 local HIT_PREFIX = cache_statuses.hit_prefix(nil)
 local KEY_BYTES_MAX = 8192
+local PLAIN_LINE = "GET /"
 
 local _M = {}
 
@@ -165,8 +166,9 @@ end
 function _M.answer(var)
   local request = nginx.request()
   if not plain_requests.is_plain(request) then return false end
-  local method, method_bytes = nginx.variable(request, "request_method")
-  if not is_text(method, method_bytes, "GET") then return false end
+  -- Also what names its host in the request line, maybe another than in Host, takes the longer way.
+  local line, line_bytes = nginx.variable(request, "request")
+  if line_bytes < #PLAIN_LINE or C.memcmp(line, PLAIN_LINE, #PLAIN_LINE) ~= 0 then return false end
   local base_bytes = write_base(request, var)
   if not base_bytes then return false end
   local place, key_bytes = find(base_bytes, var)

@@ -176,8 +176,14 @@ end
 -- A worker that was killed over it keeps none from it.
 local function take_rotation()
   local other = dict:get("rotating")
-  if other and processes.is_gone(other) then dict:delete("rotating") end
+  if other and processes.is_gone(other) and dict:add("rotation of " .. other .. " ended", true, ROTATION_MAX_S) then
+    dict:delete("rotating")
+  end
   return dict:add("rotating", ngx.worker.pid(), ROTATION_MAX_S)
+end
+
+local function release_rotation()
+  if dict:get("rotating") == ngx.worker.pid() then dict:delete("rotating") end
 end
 
 --- Begins a journal with the present state, in a timer.
@@ -190,7 +196,7 @@ function _M.rotate(premature)
   end
   dict:delete("broken")
   if begin(dict:get("number") + 1) then complete() end
-  dict:delete("rotating")
+  release_rotation()
   -- It may have found this rotation under way.
   if dict:get("broken") then later(RETRY_S) end
 end

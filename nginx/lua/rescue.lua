@@ -71,8 +71,11 @@ local function rescue(id, bytes, queue)
     local value = store.place_of(owner)
     local place = value and places.read(value)
     if not place or place.body_segment ~= id then return false end
-    -- Only the head loses a count for each turn, or one use would be counted twice.
-    return list.is_main(place.head_segment) or popularity.of(owner) >= USED
+    -- The turn of a head in main decides for both. Before that the body loses no count, or one use would be counted
+    -- twice; but in main it may have more turns than the head in its queue, which must not go on for ever.
+    if list.is_main(place.head_segment) then return true end
+    if queue == "main" then return is_used(owner) end
+    return popularity.of(owner) >= USED
   end
   if bytes > segments.SHARED_BYTES_MAX then return false end
   local at, kept_bytes, kept_bytes_max = 0, 0, queue == "main" and bytes * KEPT_PART or math.huge

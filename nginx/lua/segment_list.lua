@@ -2,6 +2,7 @@
 -- file is alone.
 local files = require("segment_files")
 local journal = require("journal")
+local processes = require("process")
 local dict = ngx.shared.segments
 
 local _M = {}
@@ -41,8 +42,10 @@ function _M.remove(id)
   files.close(id)
   local bytes = _M.bytes_of(id)
   if not bytes then return 0 end
+  -- First: a kill in between must not subtract them twice.
+  dict:delete("s" .. id)
   add_bytes(id, -bytes)
-  for _, kind in ipairs({ "m", "s", "k", "w" }) do dict:delete(kind .. id) end
+  for _, kind in ipairs({ "m", "k", "w" }) do dict:delete(kind .. id) end
   os.remove(files.path_of(id))
   journal.add("r", id)
   return bytes
@@ -77,7 +80,7 @@ end
 --- Takes the oldest file out of a queue, to move or to remove it; `popped` ends that.
 function _M.pop(queue)
   local id = dict:lpop(queue)
-  if id then dict:set(evicting(), id) end
+  if id then dict:set(evicting(), id .. " " .. ngx.worker.pid()) end
   return id
 end
 
@@ -100,8 +103,9 @@ function _M.hold(id, duration_s) dict:safe_set("w" .. id, true, duration_s) end
 function _M.release(id) dict:delete("w" .. id) end
 function _M.is_held(id) return dict:get("w" .. id) end
 
---- Notes whose body a file is alone.
+--- Notes whose body a file is alone, if the file is still there.
 function _M.name_owner(id, key)
+  if not _M.bytes_of(id) then return end
   journal.add("o", id, key)
   dict:safe_set("k" .. id, key)
 end
@@ -113,8 +117,10 @@ end
 
 --- Before a worker's first request: removes what the worker before was killed over.
 function _M.init_worker()
-  local id = dict:get(evicting())
-  if id then _M.remove(id) end
+  local id, pid = string.match(dict:get(evicting()) or "", "^(%d+) (%d+)$")
+  -- After a reload the worker before still runs.
+  if not id or not processes.is_gone(tonumber(pid)) then return end
+  _M.remove(id)
   _M.popped()
 end
 

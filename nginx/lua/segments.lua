@@ -95,6 +95,8 @@ local making_room = false
 local function make_room()
   if making_room then return end
   making_room = true
+  -- No file stays a second time.
+  local stays_max = list.count("order") + list.count("main")
   while list.bytes() > settings.max_size_bytes do
     local queue = next_queue()
     local oldest = list.pop(queue)
@@ -103,7 +105,8 @@ local function make_room()
     local done, stays = true, queue == "order" and list.is_held(oldest)
     if not stays then done, stays = pcall(rescue, oldest, list.bytes_of(oldest) or 0, queue) end
     if not done then ngx.log(ngx.ERR, "nothing was kept of an evicted file: ", stays) end
-    if not (done and stays and list.move(oldest, queue)) then evict(oldest) end
+    stays_max = stays_max - 1
+    if not (done and stays and stays_max >= 0 and list.move(oldest, queue)) then evict(oldest) end
     list.popped()
   end
   making_room = false

@@ -118,3 +118,22 @@ test('a body that looks like stored heads is evicted as any other, after a resta
   assert.deepEqual(await statusesOf(edge, COLD), { MISS: COLD.length })
   assert.equal((await edge.get('/hostile/0')).cache, 'MISS')
 })
+
+test('eviction ends when large bodies are older than their heads, and all of them were used', async (t) => {
+  const [bytes, begun] = [940_000, 200_000]
+  /** @type {import('node:http').ServerResponse[]} */
+  const growing = []
+  const edge = await startEdge(t, ({ url }, response) => {
+    response.setHeader('Cache-Control', 'max-age=3600')
+    if (!url?.startsWith('/large')) return response.end(PAGE)
+    response.write('y'.repeat(begun))
+    growing.push(response)
+    // The files of all are there before the first head.
+    if (growing.length === 4) for (const each of growing) each.end('y'.repeat(bytes - begun))
+  }, { maxSizeBytes: 4_000_000, workers: 1 })
+  const large = [0, 1, 2, 3].map((number) => `/large/${number}`)
+  await Promise.all(large.map((url) => edge.get(url)))
+  assert.deepEqual(await statusesOf(edge, [...large, ...large]), { HIT: 8 })
+  assert.deepEqual(await statusesOf(edge, COLD.slice(0, 200)), { MISS: 200 })
+  assert.deepEqual(await statusesOf(edge, COLD.slice(199, 200)), { HIT: 1 })
+})

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
 import { test } from 'node:test'
 import { passing, startEdge } from './edge-helper.js'
 
@@ -10,6 +12,8 @@ const WITHOUT_BYTES = /** @type {[string, string, string][]} */ ([
 const BYTES_ALONE = /** @type {[string, string, string][]} */ ([
   ['fast_path.lua', 'return answer_entry(', 'error("not from bytes") return answer_entry(']
 ])
+/** Without responses in memory but the last, a HIT is one from disk. @type {[string, string, string]} */
+const NO_MEMORY = ['store.lua', 'PARSED_BYTES_MAX = 2 * 1024 * 1024', 'PARSED_BYTES_MAX = 0']
 const OWN = ['date', 'cf-ray', 'age', 'connection', 'keep-alive']
 
 /** @param {number} count */
@@ -163,6 +167,50 @@ test('hosts, and keys that are the beginning of others, do not share hits', asyn
   }
   assert.equal((await edge.raw('GET / HTTP/1.1\r\nConnection: close\r\n\r\n')).split(' ')[1], '400')
 })
+
+test('a request line that names another host than Host is refused, also for what is stored', async (t) => {
+  const edge = await startEdge(t, script)
+  for (let time = 0; time < 2; time++) await edge.get('/plain', { host: 'example.com' })
+  for (const [target, status] of /** @type {[string, string][]} */ ([
+    ['http://example.com/plain', '200'], ['http://example.com:81/plain', '400'], ['http://example.org/plain', '400']
+  ])) {
+    const answer = await edge.raw(`GET ${target} HTTP/1.1\r\nHost: example.com\r\nConnection: close\r\n\r\n`)
+    assert.equal(answer.split(' ')[1], status, target)
+  }
+})
+
+/** Where numbers are in a head, see lua/head.lua. */
+const [TAGS, NAMES, STRINGS, LENGTHS] = [92, 100, 104, 112]
+for (const [what, damage] of /** @type {[string, (head: Buffer) => void][]} */ ([
+  ['the length of a value', (head) => {
+    const last = LENGTHS + 4 * (head.readUInt32LE(NAMES) + head.readUInt32LE(STRINGS) - 1)
+    head.writeUInt32LE(head.readUInt32LE(last) + 3_000, last)
+  }],
+  ['the length of a value, by 2 GB', (head) => {
+    const last = LENGTHS + 4 * (head.readUInt32LE(NAMES) + head.readUInt32LE(STRINGS) - 1)
+    head.writeUInt32LE(head.readUInt32LE(last) + 2 ** 31, last)
+  }],
+  ['the number of its tags', (head) => {
+    for (const at of [TAGS, STRINGS]) head.writeUInt32LE(head.readUInt32LE(at) + 2 ** 28, at)
+  }]
+])) {
+  test(`a stored head that is damaged in ${what} is not sent, and ends no worker`, async (t) => {
+    const edge = await startEdge(t, script, { workers: 1, edits: [NO_MEMORY] })
+    for (const url of ['/tags', '/tags', '/plain']) await edge.get(url)
+    const folder = path.join(edge.directory, 'answers')
+    const files = readdirSync(folder).filter((name) => /^\d+$/.test(name)).map((name) => path.join(folder, name))
+    for (const file of files) {
+      const bytes = readFileSync(file)
+      damage(bytes)
+      writeFileSync(file, bytes, { flag: 'r+' })
+    }
+    assert.ok(files.length > 0)
+    const workers = edge.workers()
+    const answer = await edge.get('/tags')
+    assert.deepEqual([answer.cache, answer.body], ['MISS', 'the body of /tags'])
+    assert.deepEqual(edge.workers(), workers)
+  })
+}
 
 test('a hit from bytes ends with the lifetime, and its Age grows', async (t) => {
   const edge = await startEdge(t, (_request, response) => {
