@@ -54,11 +54,23 @@ local function make(entry, coding, dictionary, hash)
   return { key = entry.key, head = head, body = body }
 end
 
-local function kept_form(entry, name, coding, dictionary, hash)
+-- A client may ask for each response by each dictionary: this many a second are made in a worker, and the others are
+-- sent without.
+local BY_DICTIONARY_PER_S = 50
+local second, made = 0, 0
+
+local function may_use_dictionary()
+  local now = ngx.time()
+  if now ~= second then second, made = now, 0 end
+  made = made + 1
+  return made <= BY_DICTIONARY_PER_S
+end
+
+local function kept_form(entry, name, coding, hash)
   local form = kept:get(name)
   if not form or form.key ~= entry.key then
-    if hash then dictionary = dictionaries.get(entry, hash) end
-    if hash and not dictionary then return nil end
+    local dictionary = hash and dictionaries.get(entry, hash)
+    if hash and not (dictionary and may_use_dictionary()) then return nil end
     form = make(entry, coding, dictionary, hash)
     if not form then return nil end
     kept:set(name, form)
@@ -89,7 +101,7 @@ function _M.form(entry, accept, available)
   -- What a 304 confirmed for one client alone is not stored, and its form could not be kept.
   if not entry.place then return nil end
   local coding, first, hash = choose(entry.body_bytes, entry.takes_dictionary, accept, available)
-  local form = first and kept_form(entry, entry.place .. first .. hash, first, nil, hash)
+  local form = first and kept_form(entry, entry.place .. first .. hash, first, hash)
   form = form or coding and kept_form(entry, entry.place .. coding, coding)
   return form and decoded(form)
 end

@@ -165,6 +165,17 @@ test('each dictionary has its own form of a response', { skip: !ZSTD }, async (t
   }
 })
 
+test('beyond the limit of a second, a response is sent without a dictionary', { skip: !ZSTD }, async (t) => {
+  const edits = [['compression.lua', 'BY_DICTIONARY_PER_S = 50', 'BY_DICTIONARY_PER_S = 0']]
+  const { edge, save } = await startPages(t, undefined, { edits })
+  await edge.get('/wiki/a')
+  await save()
+  for (let time = 0; time < 2; time++) {
+    const { cache, headers } = await edge.get('/wiki/a', asking(textOf(1), 'gzip, dcz'))
+    assert.deepEqual([cache, headers['content-encoding']], ['HIT', 'gzip'])
+  }
+})
+
 test('after a restart, a stored response is a dictionary again once it was asked for', async (t) => {
   const { edge, save } = await startPages(t)
   await edge.get('/wiki/a')
