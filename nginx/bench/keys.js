@@ -186,7 +186,7 @@ function reportSize ({ name, pids, folder }, count) {
 /** @param {{keys: number, rounds: number, seconds: number, workers: number, only?: string[]}} options */
 async function main ({ keys, rounds, seconds, workers, only }) {
   await claimMachine()
-  if (availableParallelism() < 2) process.stderr.write('one core alone: load and nginx share it\n')
+  if (availableParallelism() < 2) process.stderr.write('one core alone: load and caches share it\n')
   const directory = mkdtempSync(path.join(tmpdir(), 'stevec-keys-'))
   const stops = [async () => rmSync(directory, { recursive: true, force: true })]
   try {

@@ -65,7 +65,7 @@ const prepareVarnish = ({ folder, port, originPort, maxSizeBytes, workers }) => 
   ]
 })
 
-/** With a cache on disk and a log in its own form. It runs as no user that owns anything. @param {Options} options */
+/** With a cache on disk and a log in its own form. It refuses to run as root. @param {Options} options */
 function prepareTrafficServer ({ folder, port, originPort, maxSizeBytes, workers }) {
   const etc = path.join(folder, 'etc')
   cpSync(TRAFFIC_SERVER_SETTINGS, etc, { recursive: true, dereference: true })

@@ -57,11 +57,11 @@ end
 -- A client may ask for each response by each dictionary: this many a second are made in a worker, and the others are
 -- sent without.
 local BY_DICTIONARY_PER_S = 50
-local second, made = 0, 0
+local counted_s, made = 0, 0
 
 local function may_use_dictionary()
-  local now = ngx.time()
-  if now ~= second then second, made = now, 0 end
+  local now_s = ngx.time()
+  if now_s ~= counted_s then counted_s, made = now_s, 0 end
   made = made + 1
   return made <= BY_DICTIONARY_PER_S
 end
@@ -116,7 +116,8 @@ function _M.kept(place, head, body_bytes, accept, available)
   end
   if not coding then return false end
   local form = kept:get(place .. coding)
-  return form and form.body and form or form and false
+  if form and not form.body then return false end
+  return form
 end
 
 return _M

@@ -5,10 +5,10 @@ local heads = require("head")
 local places = require("place")
 local popularity = require("popularity")
 local purges = require("purges")
-local responses = require("stored_response")
 local list = require("segment_list")
 local segments = require("segments")
 local store = require("store")
+local responses = require("stored_response")
 
 local _M = {}
 

@@ -80,7 +80,8 @@ end
 --- Takes the oldest file out of a queue, to move or to remove it; `popped` ends that.
 function _M.pop(queue)
   local id = dict:lpop(queue)
-  if id then dict:set(evicting(), id .. " " .. ngx.worker.pid()) end
+  -- Without room for the note, nothing else must give way to it.
+  if id then dict:safe_set(evicting(), id .. " " .. ngx.worker.pid()) end
   return id
 end
 

@@ -67,7 +67,9 @@ for (const profile of /** @type {const} */ (['cloudflare', 'rfc9111'])) {
         }
       }
       assert.deepEqual(answer, expected, url)
-      assert.equal((await edge.logged(url)).revision, (await other.logged(url)).revision, url)
+      const logged = (await edge.logged(url)).page_revision
+      assert.equal(logged, (await other.logged(url)).page_revision, url)
+      assert.equal(logged, FIELDS[url]['Page-Revision'] ?? '', url)
     }
   })
 }
