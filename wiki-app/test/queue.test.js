@@ -179,7 +179,8 @@ test('an entry that fails is tried again, then set aside and shown, and delays n
   const entry = await connection.collection('queue').findOne({ kind: 'poison' })
   assert.deepEqual([entry?.problem, entry?.failures], ['this page cannot be read', QUICK.failuresMax])
   assert.equal(queue.state().waiting, 1)
-  assert.ok(lines.some((line) => /given up.*this page cannot be read/.test(line)), lines.join('\n'))
+  const isGivenUp = () => lines.some((line) => /given up.*this page cannot be read/.test(line))
+  assert.ok(await waitUntil(isGivenUp, WAIT_MAX_MS), lines.join('\n'))
 
   works.poison = workOf({ finished: () => { good++ } })
   await connection.collection('queue').updateMany({}, { $unset: { set_aside_at: '' }, $set: { failures: 0 } })
