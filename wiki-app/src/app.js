@@ -39,6 +39,7 @@ import { statusRoutes } from './status/status-routes.js'
 import { watchingRoutes } from './watching/routes.js'
 import { newPageRoute } from './writing/new-page-route.js'
 import { VIEW_ROUTES, viewRoute } from './reading/view-route.js'
+import { purgeLogRoutes } from './purge-log/routes.js'
 import { createServices } from './services.js'
 
 /** @import {FastifyInstance} from 'fastify' */
@@ -123,10 +124,10 @@ export async function buildApp (
   await app.register(countRequests, { counter, fastPath })
   app.addHook('onRequest', refuseCrossSite)
   app.addHook('preValidation', requireBody)
-  app.setErrorHandler(answerError)
-  app.setNotFoundHandler(answerNotFound)
+  app.setErrorHandler(answerError).setNotFoundHandler(answerNotFound)
 
   await registerRoutes(app, { config, services, counter, processes, fastPath, observe, limits })
+  await app.register(purgeLogRoutes, services)
   refuseOtherMethods(app, knownRoutes, { maxParamLength: PARAMETER_MAX_CHARS })
   await app.ready()
   return app
@@ -163,12 +164,12 @@ async function registerRoutes (app, { config, services, counter, processes, fast
     home: config.HOME_PAGE,
     savedNotice: createSavedNotice({ policy, isPurged: purges?.isPurged }),
     cache: services.originCache,
+    watch: services.purgeLogWatch,
     ...quick
   })
   await app.register(newPageRoute, { store })
   await app.register(searchRoutes, { search, policy })
-  const { mergeSave, deferred, watching, digests } = services
-  const waitUntilPurged = purges?.waitUntilPurged
+  const { mergeSave, deferred, watching, digests, waitUntilPurged } = services
   await app.register(editRoutes, { store, history, oldRevisions, mergeSave, deferred, waitUntilPurged })
   await app.register(shortLinkForms, { links: services.shortLinks, publicUrl: config.PUBLIC_URL })
   await app.register(historyRoutes, { store, history, oldRevisions, policy })

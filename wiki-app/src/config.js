@@ -4,6 +4,7 @@ import { readToken } from '@stevec/cdn/wiki'
 import { needsPurges } from './caching/cache-policy.js'
 import { ConfigError } from './config-error.js'
 import { WRITE_BEHIND } from './deferred/strategy-names.js'
+import { WRITE_STRATEGIES } from './pages/commit.js'
 import { SETTINGS } from './settings.js'
 
 /** @import {Config, Setting} from './settings.js' */
@@ -76,9 +77,26 @@ function check (env) {
       'PURGE_TOKEN or PURGE_TOKEN_FILE: no edit would purge the CDN, which would serve old pages for ' +
       `${config.CACHE_CDN_TTL_S} s`)
   }
+  if (config.CACHE_POLICY === 'bounded') checkBound(config)
   checkPictures(config)
   checkMail(config)
   return config.PURGE_ZONE === undefined ? config : withPurgeToken(config)
+}
+
+/** @param {Config} config @throws {ConfigError} */
+function checkBound ({ MONGODB_URI: uri, ORIGIN_CACHE_MIB: originCacheMib, WRITE_STRATEGY: strategy }) {
+  if (!WRITE_STRATEGIES.some((name) => name === strategy)) {
+    throw new ConfigError(`CACHE_POLICY=bounded is not allowed with WRITE_STRATEGY=${strategy}: the bound counts from ` +
+      `when a text is in the database, and that comes after the answer; choose ${WRITE_STRATEGIES.join(' or ')}`)
+  }
+  if (originCacheMib > 0) {
+    throw new ConfigError(`CACHE_POLICY=bounded is not allowed with ORIGIN_CACHE_MIB=${originCacheMib}: that cache ` +
+      'does not follow the purge log; set it to 0')
+  }
+  if (/[?&]readPreference=(?!primary(&|$))/i.test(uri)) {
+    throw new ConfigError('CACHE_POLICY=bounded is not allowed with a readPreference in MONGODB_URI: another server ' +
+      'than the primary may have older texts')
+  }
 }
 
 const OF_S3 = /** @type {const} */ (

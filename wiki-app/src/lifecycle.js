@@ -7,7 +7,7 @@ export const lifecycle = fp(
   /** @type {import('fastify').FastifyPluginAsync<{services: import('./services.js').Services}>} */
   async function lifecycle (app, { services }) {
     const { database, store, originCache, oldRevisions, renderer, purges, redis, replica, presence } = services
-    const { pictureUpkeep, words, queue, deferred, failures, digests } = services
+    const { pictureUpkeep, words, queue, deferred, failures, digests, purgeLogWatch } = services
     app.addHook('onReady', pictureUpkeep.open).addHook('onClose', pictureUpkeep.close)
     app.addHook('onReady', async () => {
       /** @type {unknown} */
@@ -29,6 +29,7 @@ export const lifecycle = fp(
     if (replica) app.addHook('onReady', replica.open).addHook('onClose', replica.close)
     if (presence) app.addHook('onReady', presence.open).addHook('onClose', presence.close)
     if (originCache) app.addHook('onReady', originCache.open).addHook('onClose', originCache.close)
+    if (purgeLogWatch) app.addHook('onReady', purgeLogWatch.open).addHook('onClose', purgeLogWatch.close)
     app.addHook('onClose', database.close)
     app.addHook('onReady', async () => { words.open() }).addHook('onClose', words.close)
     app.addHook('onClose', oldRevisions.close)

@@ -3,12 +3,9 @@ import { readUsers } from './access/users.js'
 import { createFrontMatterReader } from './archive/front-matter-reader.js'
 import { createImport } from './archive/import.js'
 import { createRelink } from './archive/relink.js'
-import { cachePolicy } from './caching/cache-policy.js'
-import { tagsFor, tagsForCounts, urlsFor, urlsForCounts } from './caching/invalidation.js'
+import { createCaching } from './caching/caching.js'
 import { createOriginCache } from './caching/origin-cache.js'
 import { PURGE } from './caching/purge-entries.js'
-import { createPurgeQueue } from './caching/purge-queue.js'
-import { createPurgeQueues } from './caching/purge-queues.js'
 import { createDatabase } from './database/database.js'
 import { createSaving } from './deferred/saving.js'
 import { createDigests } from './digest/digests.js'
@@ -36,7 +33,6 @@ import { createWatching } from './watching/watching.js'
 import { createWords } from './words/words.js'
 
 /** @import {Connection} from 'mongoose' */
-/** @import {CachePolicy} from './caching/cache-policy.js' */
 /** @import {Purge} from './caching/purge-batch.js' */
 /** @import {Timing} from './caching/purge-queue.js' */
 /** @import {Database} from './database/database.js' */
@@ -45,6 +41,7 @@ import { createWords } from './words/words.js'
 /** @import {createMailer} from './mail/mailer.js' */
 /** @import {createMetrics} from './observe/metrics.js' */
 /** @import {Models} from './pages/model.js' */
+/** @import {PurgeLog} from './purge-log/entries.js' */
 /** @import {Work} from './queue/worker.js' */
 /** @import {SharedRedis} from './shared/connection.js' */
 /** @import {Config} from './settings.js' */
@@ -93,15 +90,17 @@ export function createServices (config, log, parts) {
   const metrics = createMetrics?.(database)
   const redis = redisOf(config, log)
   const replica = replicaOf(config, log)
-  const policy = policyOf(config)
-  const purges = purgesOf(config, log, { ...parts, policy, connection })
+  const caching = createCaching(config, log, { ...parts, connection })
+  const { purges, purgeLog } = caching
 
   const authors = createAuthorsPool()
   const rendering = makeRenderer({ maxBytes: config.PAGE_MAX_BYTES, pool: authors })
   const renderer = watched(rendering, metrics?.timed, tracing?.rendering)
   const { shortLinks, refuseOtherForms } = shortLinksOf(config, { models, connection, redis, replica, tracing })
-  const stored = { models, renderer, purges, shortLinks, log, ...storeSettingsOf(config, tracing) }
-  const { pages, queue, fanOut } = pagesOf(stored, database, config, tracing)
+  const stored = {
+    models, renderer, purges: purgeLog?.purges ?? purges, shortLinks, log, ...storeSettingsOf(config, tracing)
+  }
+  const { pages, queue, fanOut } = pagesOf(stored, { purgeLog, database, config, tracing })
   const store = watched(pages, metrics?.counted, tracing?.changing)
   const saving = createSaving({ config, log, store, shortLinks, renderer, models, database, redis, metrics })
   const history = createHistory(models, createHistories(models))
@@ -115,8 +114,7 @@ export function createServices (config, log, parts) {
     database,
     models,
     metrics,
-    policy,
-    purges,
+    ...caching,
     queue,
     redis,
     replica,
@@ -157,10 +155,10 @@ const watched = (part, ...watchers) => watchers.reduce((inner, watch) => watch ?
 
 /**
  * The store leaves work to the queue, which asks the store to do it.
- * @param {Omit<Parameters<typeof createPageStore>[0], 'later'> & {log: Log}} parts @param {Database} database
- * @param {Config} config @param {Tracing} [tracing]
+ * @param {Omit<Parameters<typeof createPageStore>[0], 'later'> & {log: Log}} parts
+ * @param {{purgeLog?: PurgeLog, database: Database, config: Config, tracing?: Tracing}} others
  */
-function pagesOf (parts, { connection, isUnavailable }, config, tracing) {
+function pagesOf (parts, { purgeLog, database: { connection, isUnavailable }, config, tracing }) {
   /** @type {Record<string, Work>} */
   const works = {}
   const ofQueue = {
@@ -168,7 +166,8 @@ function pagesOf (parts, { connection, isUnavailable }, config, tracing) {
   }
   const queue = watched(createQueue(ofQueue), tracing?.sending)
   const fanOut = fanOutOf(config, { connection, models: parts.models })
-  const pages = createPageStore({ ...parts, later: queue.add, fanOut: fanOut?.add })
+  const later = purgeLog ? purgeLog.before(queue.add) : queue.add
+  const pages = createPageStore({ ...parts, later, fanOut: fanOut?.add })
   Object.assign(works, pages.works, fanOut?.works)
   return { pages, queue, fanOut }
 }
@@ -232,38 +231,6 @@ function searchOf ({ SEARCH_DIRECTORY: directory }, log, { models, connection, w
   const words = createWords({ connection, collection: models.Pages.collection.name, directory, worker, log })
   metrics?.addWords(words)
   return { words, search: createSearch(models, { words }) }
-}
-
-/** @param {Config} config */
-const policyOf = (config) => cachePolicy(config.CACHE_POLICY, {
-  ttlS: config.CACHE_TTL_S,
-  staleWhileRevalidateS: config.CACHE_STALE_WHILE_REVALIDATE_S,
-  staleIfErrorS: config.CACHE_STALE_IF_ERROR_S,
-  cdnTtlS: config.CACHE_CDN_TTL_S
-})
-
-/**
- * @param {Config} config @param {Log} log
- * @param {Pick<Parts, 'purge' | 'timing' | 'tracing'> & {policy: CachePolicy, connection: Connection}} parts
- */
-function purgesOf (config, log, { purge, timing, policy, connection, tracing }) {
-  if (purge === undefined) return undefined
-  /** @type {Omit<Parameters<typeof createPurgeQueue>[0], 'purge'>} */
-  const parts = {
-    connection,
-    ...policy.purgedBy === 'tags'
-      ? { staleOf: tagsFor, staleByCounts: tagsForCounts }
-      : {
-          staleOf: (commit) => urlsFor(commit, config.HOME_PAGE),
-          staleByCounts: (recounted) => urlsForCounts(recounted, config.HOME_PAGE)
-        },
-    log,
-    during: tracing?.processing,
-    timing: { repeatAfterMs: config.PURGE_REPEAT_AFTER_S * 1000, ...timing }
-  }
-  return typeof purge === 'function'
-    ? createPurgeQueue({ ...parts, purge })
-    : createPurgeQueues({ ...parts, purges: purge })
 }
 
 /**

@@ -89,7 +89,12 @@ export const SETTINGS = {
   CACHE_CDN_TTL_S: integer(1, YEAR_S, {
     default: 86_400,
     allowed: 'a whole number of seconds from 1 to 31536000 (a year)',
-    does: 'for `purge-url` and `purge-tag`: how long a CDN that gets purges may serve a copy'
+    does: 'for `purge-url`, `purge-tag` and `bounded`: how long a cache that gets purges may serve a copy'
+  }),
+  CACHE_BOUND_MS: integer(100, 60_000, {
+    default: 500,
+    allowed: 'a whole number of milliseconds from 100 to 60000',
+    does: 'for `bounded`: how old a text may be, beside the newest one that is saved, in every cache'
   }),
   // As many as the driver gets in one response.
   PAGE_READS_AT_ONCE: integer(1, 100, {

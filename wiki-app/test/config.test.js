@@ -280,7 +280,7 @@ for (const uri of [
 }
 
 test('each cache policy has its headers, its maximum staleness and the way it purges', () => {
-  const lifetimes = { ttlS: 60, staleWhileRevalidateS: 30, staleIfErrorS: 0, cdnTtlS: 3600 }
+  const lifetimes = { ttlS: 60, staleWhileRevalidateS: 30, staleIfErrorS: 0, cdnTtlS: 3600, boundMs: 250 }
   const lists = { listControl: 'public, no-cache', purgedBy: null }
   const asksEachTime = { 'cache-control': 'public, no-cache' }
   const ofNobody = { 'cache-control': 'private, no-store' }
@@ -302,10 +302,18 @@ test('each cache policy has its headers, its maximum staleness and the way it pu
     const headers = { ...asksEachTime, 'cdn-cache-control': 'max-age=3600' }
     assert.deepEqual(cachePolicy(name, lifetimes), { ...lists, headers, staleS: 0, unpurgedStaleS: 3600, purgedBy })
   }
+  assert.deepEqual(cachePolicy('bounded', lifetimes), {
+    ...lists,
+    headers: { ...asksEachTime, 'stevec-cache-control': 'max-age=3600' },
+    staleS: 0.25,
+    unpurgedStaleS: 0.25,
+    purgedBy: 'tags',
+    boundMs: 250
+  })
 })
 
 test('CACHE_STALE_IF_ERROR_S adds stale-if-error to cacheable policies, not to no-store', () => {
-  const lifetimes = { ttlS: 60, staleWhileRevalidateS: 30, staleIfErrorS: 600, cdnTtlS: 3600 }
+  const lifetimes = { ttlS: 60, staleWhileRevalidateS: 30, staleIfErrorS: 600, cdnTtlS: 3600, boundMs: 250 }
   assert.equal(cachePolicy('ttl', lifetimes).headers['cache-control'], 'public, max-age=60, stale-if-error=600')
   assert.equal(cachePolicy('purge-url', lifetimes).headers['cdn-cache-control'], 'max-age=3600, stale-if-error=600')
   assert.equal(cachePolicy('no-store', lifetimes).headers['cache-control'], 'private, no-store')

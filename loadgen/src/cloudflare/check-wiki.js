@@ -43,8 +43,9 @@ export async function checkWiki (sourceUrl, settings, spend) {
 function cacheControlOf ({
   policy, ttl_s: ttlS, stale_while_revalidate_s: staleWhileRevalidateS, stale_if_error_s: staleIfErrorS
 }) {
-  // Any cdnTtlS will do: the lifetime in a CDN that receives purges is not part of Cache-Control.
-  return cachePolicy(policy, { ttlS, staleWhileRevalidateS, staleIfErrorS, cdnTtlS: 0 }).headers['cache-control']
+  // Any cdnTtlS and boundMs will do: what caches that receive purges do is not part of Cache-Control.
+  const lifetimes = { ttlS, staleWhileRevalidateS, staleIfErrorS, cdnTtlS: 0, boundMs: 0 }
+  return cachePolicy(policy, lifetimes).headers['cache-control']
 }
 
 /**

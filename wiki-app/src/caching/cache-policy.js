@@ -5,6 +5,7 @@
  * @property {number} staleS  the longest that a cache shows the text before an edit, while caches are purged
  * @property {number} unpurgedStaleS  the same while caches are not purged
  * @property {null | 'urls' | 'tags'} purgedBy  what a purge names; null: no purges, copies expire by age
+ * @property {number} [boundMs]  caches follow the purge log, and show no text older than that before an edit
  */
 
 /**
@@ -13,10 +14,13 @@
  * @property {number} staleWhileRevalidateS  how long after that a copy may be served while it is revalidated
  * @property {number} staleIfErrorS  how long after that a copy may be served when the wiki does not respond
  * @property {number} cdnTtlS  freshness lifetime in a CDN that every edit purges
+ * @property {number} boundMs  for `bounded`
  */
 
 const ASK_EACH_TIME = 'public, no-cache'
 const NO_COPY = 'private, no-store'
+/** A targeted field, RFC 9213. */
+const FOLLOWERS_CONTROL = 'stevec-cache-control'
 const ALWAYS_NEW = Object.freeze({ staleS: 0, unpurgedStaleS: 0, purgedBy: null })
 
 /**
@@ -50,6 +54,15 @@ const POLICIES = {
   }),
   'purge-url': purged('urls'),
   'purge-tag': purged('tags'),
+  // Only caches that follow the purge log know this field (docs/decisions/0075); all others ask each time.
+  bounded: ({ cdnTtlS, boundMs }) => ({
+    headers: { 'cache-control': ASK_EACH_TIME, [FOLLOWERS_CONTROL]: `max-age=${cdnTtlS}` },
+    listControl: ASK_EACH_TIME,
+    staleS: boundMs / 1000,
+    unpurgedStaleS: boundMs / 1000,
+    purgedBy: 'tags',
+    boundMs
+  }),
   revalidate: () => ({ headers: { 'cache-control': ASK_EACH_TIME }, listControl: ASK_EACH_TIME, ...ALWAYS_NEW }),
   'no-store': () => ({ headers: { 'cache-control': NO_COPY }, listControl: NO_COPY, ...ALWAYS_NEW })
 }

@@ -14,9 +14,15 @@ import { differenceUrl } from '../pages/name.js'
 export function createSavedNotice ({ policy, isPurged = async () => false }) {
   return async (name, revision, merged = null) => {
     const both = merged === null ? '' : mergedWith(name, revision, merged)
-    const seen = policy.purgedBy === null ? untilExpiry(policy) : afterPurge(policy, await isPurged([name]))
+    const seen = await seenWhen(policy, () => isPurged([name]))
     return `<p class="notice" role="status">Saved as revision ${revision}${both}. ${seen}</p>`
   }
+}
+
+/** @param {CachePolicy} policy @param {() => Promise<boolean>} isPurged */
+async function seenWhen (policy, isPurged) {
+  if (policy.boundMs !== undefined) return `Everybody sees it within ${policy.boundMs} milliseconds.`
+  return policy.purgedBy === null ? untilExpiry(policy) : afterPurge(policy, await isPurged())
 }
 
 /** @param {string} name @param {number} revision @param {number} merged */

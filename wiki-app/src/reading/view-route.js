@@ -9,11 +9,13 @@ import { sendMissing } from './missing-page.js'
 import { viewUrl } from '../pages/name.js'
 import { PageMissing } from '../pages/page-errors.js'
 import { isConditional } from '../http/conditional-request.js'
+import { createBoundedReads } from './bounded-reads.js'
 import { createCachingOf, View } from './view.js'
 
 /** @import {FastifyPluginAsync, FastifyReply, FastifyRequest} from 'fastify' */
 /** @import {IncomingHttpHeaders} from 'node:http' */
 /** @import {OriginCache} from '../caching/origin-cache.js' */
+/** @import {PurgeLogWatch} from '../purge-log/watch.js' */
 /** @import {FastPath} from '../http/fast-path.js' */
 /** @import {Note} from '../observe/request-log.js' */
 /** @import {Services} from '../services.js' */
@@ -37,17 +39,22 @@ export const VIEW_ROUTES = [VIEW_ROUTE, HOME_ROUTE]
 const HOME_SCHEMA = { querystring: { type: 'object', properties: { q: {}, after: {} } } }
 
 /**
- * `home`: the name of the page at `/`. `runNow` returns undefined if the read would have to queue.
- * @typedef {Pick<Services, 'store' | 'policy' | 'history'> & {cache?: OriginCache<View>, home: string}} Sources
+ * `home`: the name of the page at `/`; `watch`: for a policy with a bound. `runNow` returns undefined if the read would
+ * have to queue.
+ * @typedef {Pick<Services, 'store' | 'policy' | 'history'> &
+ *   {cache?: OriginCache<View>, watch?: PurgeLogWatch, home: string}} Sources
  * @typedef {{fastPath: FastPath<View | null>, observe?: Note, isAvailable: () => boolean}} Quick
  * @typedef {{savedNotice: SavedNotice, runNow: <T>(read: () => Promise<T>) => Promise<T> | undefined}} Others
  * @type {FastifyPluginAsync<Sources & Quick & Others>}
  */
-export async function viewRoute (app, { home, cache, fastPath, observe, isAvailable, runNow, ...services }) {
+export async function viewRoute (app, { home, cache, watch, fastPath, observe, isAvailable, runNow, ...services }) {
   const { store, policy, history, savedNotice } = services
   const mode = modeOf(app)
   const cachingOf = createCachingOf(policy)
-  const { read, lookUp, cachedOrRead } = createReads({ store, cache, cachingOf, mode })
+  const reads = createReads({ store, cache, cachingOf, mode })
+  const { read, lookUp, cachedOrRead } = watch && policy.boundMs !== undefined
+    ? createBoundedReads(reads, { watch, boundMs: policy.boundMs, cachingOf })
+    : reads
   const answer = createAnswer({ store, savedNotice, cachingOf, mode })
   const invite = createInvitation({ history, policy, home })
 
@@ -102,26 +109,24 @@ const isMissing = (view) => view === null || (!view.isThere && !view.page.redire
 
 /** @param {Pick<Sources, 'store' | 'cache'> & {cachingOf: CachingOf, mode: AccessMode}} parts */
 function createReads ({ store, cache, cachingOf, mode }) {
-  /** @param {PageView | null} page */
-  function viewOf (page) {
+  /** @param {string} name @param {CachingOf} [caching] @returns {Promise<View | null>} */
+  const read = (name, caching = cachingOf) => store.findView(name).then((page) => {
     if (page === null) return null
-    const view = new View(page, cachingOf, mode)
+    const view = new View(page, caching, mode)
     // Responses of one read leave in a row: a client need not wake up for each.
     view.prepare()
     return view
-  }
+  })
 
-  /** @param {string} name @returns {Promise<View | null>} */
-  const read = (name) => store.findView(name).then(viewOf)
+  /** @param {string} name @param {IncomingHttpHeaders} headers @param {CachingOf} [caching] */
+  const lookUp = (name, headers, caching) =>
+    isConditional(headers) ? revalidated(name, headers, caching) : read(name, caching)
 
-  /** @param {string} name @param {IncomingHttpHeaders} headers */
-  const lookUp = (name, headers) => isConditional(headers) ? revalidated(name, headers) : read(name)
-
-  /** @param {string} name @param {IncomingHttpHeaders} headers */
-  async function revalidated (name, headers) {
+  /** @param {string} name @param {IncomingHttpHeaders} headers @param {CachingOf} [caching] */
+  async function revalidated (name, headers, caching = cachingOf) {
     const page = await store.findValidators(name)
-    const view = page && new View(page, cachingOf, mode)
-    return view !== null && (!view.isThere || view.isCurrentFor(headers)) ? view : read(name)
+    const view = page && new View(page, caching, mode)
+    return view !== null && (!view.isThere || view.isCurrentFor(headers)) ? view : read(name, caching)
   }
 
   /** @param {string} name @param {IncomingHttpHeaders} headers */

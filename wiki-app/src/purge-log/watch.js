@@ -1,0 +1,238 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import createError from '@fastify/error'
+import { retryAfter } from '../http/retry-after.js'
+import { logOf } from './entries.js'
+
+/** @import {FastifyBaseLogger} from 'fastify' */
+/** @import {Connection} from 'mongoose' */
+/** @import {Stale} from '../caching/invalidation.js' */
+/** @import {Logged} from './entries.js' */
+
+/**
+ * That the log is known up to `position`, and that every edit acknowledged before `atMs` is at or before it.
+ * @typedef {{position: string, atMs: number}} Certificate  atMs: of performance.now()
+ */
+
+/** @typedef {{operationType: string, clusterTime: import('mongodb').Timestamp, fullDocument?: Logged}} Change */
+
+/**
+ * @typedef {object} Timing
+ * @property {number} markMaxMs  a mark that takes longer is given up
+ * @property {number} waitMaxMs  the longest wait for a certificate
+ * @property {number} retryMs  after a failure
+ * @property {number} entriesMax  that are kept; a follower that is further behind forgets everything
+ */
+/** @type {Timing} */
+const TIMING = { markMaxMs: 2_000, waitMaxMs: 2_000, retryMs: 100, entriesMax: 10_000 }
+/** A silent stream ends its wait so often. */
+const AWAIT_MS = 1_000
+
+const Behind = createError(
+  'WIKI_BEHIND',
+  'The wiki cannot make sure just now that it would show the newest text: its database does not answer in time. ' +
+    'Try again in a moment.',
+  503
+)
+
+/**
+ * Positions are times of the database's log of operations: 16 hexadecimal digits, in the order of the commits, the same
+ * in all processes. https://www.mongodb.com/docs/manual/reference/bson-types/#timestamps
+ * @param {import('mongodb').Timestamp} time
+ */
+const positionOf = (time) => time.toUnsigned().toString(16).padStart(16, '0')
+
+/**
+ * Follows the purge log by a change stream, and knows how far it has come. To know that, it writes a mark of its own
+ * and waits until the stream brings it: the stream is in the order of the commits, and has only what a majority of the
+ * servers has, so everything acknowledged before the mark was written has come before it. Marks are written only while
+ * somebody asks. https://www.mongodb.com/docs/manual/changeStreams/ ; docs/decisions/0075.
+ * @param {{connection: Connection, log: Pick<FastifyBaseLogger, 'warn'>, timing?: Partial<Timing>}} parts
+ */
+// eslint-disable-next-line max-lines-per-function -- a closure that is the object: its methods share private state
+export function createPurgeLogWatch ({ connection, log, timing = {} }) {
+  const { markMaxMs, waitMaxMs, retryMs, entriesMax } = { ...TIMING, ...timing }
+  const collection = logOf(connection)
+  const own = `mark ${randomUUID()}`
+  const closing = new AbortController()
+  /** After `knownFrom`, in the order of the log. @type {{position: string, stales: Stale[]}[]} */
+  let entries = []
+  /** @type {string | null} null: the log is not known */
+  let knownFrom = null
+  /** @type {Certificate | null} */
+  let newest = null
+  /** When each mark was begun that has not come yet. @type {Map<number, number>} */
+  let begun = new Map()
+  let marks = 0
+  let marking = false
+  let brokenLogged = false
+  let watching = Promise.resolve()
+  const news = createNews()
+
+  function forget () {
+    entries = []
+    knownFrom = null
+    newest = null
+    begun = new Map()
+  }
+
+  /** @param {Change} change */
+  function take ({ clusterTime, fullDocument }) {
+    const position = positionOf(clusterTime)
+    if (fullDocument?.stales !== undefined && knownFrom !== null) {
+      entries.push({ position, stales: fullDocument.stales })
+      if (entries.length > entriesMax) knownFrom = entries.shift()?.position ?? null
+    }
+    if (fullDocument?._id === own) {
+      const atMs = begun.get(Number(fullDocument.mark))
+      if (atMs !== undefined) {
+        for (const mark of begun.keys()) if (mark <= Number(fullDocument.mark)) begun.delete(mark)
+        newest = { position, atMs }
+        knownFrom ??= position
+      }
+    }
+    news.tell()
+  }
+
+  async function watchOnce () {
+    const isOfLog = { operationType: { $in: ['insert', 'replace'] } }
+    const isOthersMark = { 'fullDocument.mark': { $exists: true }, 'documentKey._id': { $ne: own } }
+    const stream = collection.watch(
+      [{ $match: { $or: [{ operationType: 'invalidate' }, { ...isOfLog, $nor: [isOthersMark] }] } }],
+      { maxAwaitTimeMS: AWAIT_MS, readPreference: 'primary' }
+    )
+    const stop = () => { stream.close().catch(() => {}) }
+    closing.signal.addEventListener('abort', stop, { once: true })
+    try {
+      while (!closing.signal.aborted) {
+        const change = /** @type {Change | null} */ (/** @type {unknown} */ (await stream.tryNext()))
+        // The collection is gone: the driver would report no change, without any wait.
+        if (change?.operationType === 'invalidate' || stream.closed) return
+        if (change !== null) take(change)
+        brokenLogged = false
+      }
+    } finally {
+      closing.signal.removeEventListener('abort', stop)
+      forget()
+      news.tell()
+      await stream.close().catch(() => {})
+    }
+  }
+
+  async function watchUntilClosed () {
+    while (!closing.signal.aborted) {
+      try {
+        if (connection.db) await watchOnce()
+      } catch (error) {
+        if (!brokenLogged && !closing.signal.aborted) {
+          log.warn(`the log of purges cannot be followed, still trying: ${/** @type {Error} */ (error).message}`)
+        }
+        brokenLogged = true
+      }
+      await sleep(retryMs, undefined, { signal: closing.signal, ref: false }).catch(() => {})
+    }
+  }
+
+  /** One at a time. */
+  async function mark () {
+    if (marking || closing.signal.aborted) return
+    marking = true
+    const number = ++marks
+    begun.set(number, performance.now())
+    try {
+      await collection.replaceOne(
+        { _id: own }, { mark: number, at: new Date() }, { upsert: true, timeoutMS: markMaxMs }
+      )
+    } catch {
+      // The caller waits until it is too late for it.
+      begun.delete(number)
+      await sleep(retryMs, undefined, { signal: closing.signal, ref: false }).catch(() => {})
+    }
+    marking = false
+    news.tell()
+  }
+
+  /**
+   * The newest certificate if it is young enough.
+   * @param {number} ageMaxMs @param {string} [position]  that it has to reach
+   */
+  function current (ageMaxMs, position = '') {
+    if (newest === null || performance.now() - newest.atMs > ageMaxMs || newest.position < position) return undefined
+    return newest
+  }
+
+  /**
+   * @param {number} ageMaxMs  of the certificate, in ms
+   * @param {string} [position]  that it has to reach, unless the database has never come so far
+   * @returns {Promise<Certificate>}
+   * @throws {Error} 503 when there is none in time
+   */
+  async function certify (ageMaxMs, position) {
+    const calledMs = performance.now()
+    while (!closing.signal.aborted) {
+      const found = current(ageMaxMs, position)
+      if (found) return found
+      // It began after the call, so all positions of this database were before it.
+      if (newest !== null && newest.atMs >= calledMs) return newest
+      const leftMs = calledMs + waitMaxMs - performance.now()
+      if (leftMs <= 0) break
+      const next = news.next(leftMs)
+      mark()
+      await next
+    }
+    throw retryAfter(new Behind(), 1)
+  }
+
+  return {
+    current,
+    certify,
+
+    /**
+     * Waits until there is an entry after a position, at most `waitMs`, and longer for the certificate.
+     * @param {string | undefined} position  undefined: the follower knows nothing
+     * @param {{waitMs: number, ageMaxMs: number}} options  ageMaxMs: of the certificate
+     * @returns {Promise<Certificate & {stales: Stale[] | null}>} null: the log is not known from there on
+     * @throws {Error} as `certify`
+     */
+    async after (position, { waitMs, ageMaxMs }) {
+      const endMs = performance.now() + waitMs
+      const isThere = () => position === undefined || (entries.at(-1)?.position ?? '') > position
+      while (!isThere() && performance.now() < endMs && !closing.signal.aborted) {
+        await news.next(Math.max(1, endMs - performance.now()))
+      }
+      const certificate = await certify(ageMaxMs, entries.at(-1)?.position)
+      if (position === undefined || knownFrom === null || position < knownFrom || position > certificate.position) {
+        return { ...certificate, stales: null }
+      }
+      const missed = entries.filter((entry) => entry.position > position && entry.position <= certificate.position)
+      return { ...certificate, stales: missed.flatMap(({ stales }) => stales) }
+    },
+
+    async open () { watching = watchUntilClosed() },
+    async close () {
+      closing.abort()
+      news.tell()
+      await watching
+    }
+  }
+}
+
+/** @typedef {ReturnType<typeof createPurgeLogWatch>} PurgeLogWatch */
+
+function createNews () {
+  /** @type {Set<() => void>} */
+  const waits = new Set()
+  return {
+    tell () { for (const end of waits) end() },
+    /** @param {number} maxMs @returns {Promise<void>} */
+    next: (maxMs) => new Promise((resolve) => {
+      const end = () => {
+        clearTimeout(timer)
+        waits.delete(end)
+        resolve()
+      }
+      const timer = setTimeout(end, maxMs)
+      waits.add(end)
+    })
+  }
+}

@@ -1,0 +1,196 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import mongoose from 'mongoose'
+import { waitUntil } from '@stevec/harness/processes'
+import { tagOf } from '../src/caching/invalidation.js'
+import { logOf } from '../src/purge-log/entries.js'
+import { createPurgeLogWatch } from '../src/purge-log/watch.js'
+import { get, save, useWiki } from './helper.js'
+
+const wiki = useWiki()
+const WAIT_MAX_MS = 60_000
+/** The longest bound, so that a slow machine is no failure. */
+const BOUNDED = { CACHE_POLICY: 'bounded', CACHE_BOUND_MS: '60000' }
+
+/** @param {import('fastify').FastifyInstance} app @param {string} [after] */
+async function ask (app, after) {
+  const { statusCode, headers, body } = await get(app, `/purge-log${after === undefined ? '' : `?after=${after}`}`)
+  return { statusCode, cacheControl: headers['cache-control'], ...JSON.parse(body) }
+}
+
+/** A wiki whose log is known from a position on. @param {import('node:test').TestContext} t @param {string} uri */
+async function startWiki (t, uri, settings = {}) {
+  const app = await wiki.build(t, { MONGODB_URI: uri, ...BOUNDED, ...settings })
+  const { position } = await ask(app)
+  return { app, position }
+}
+
+test('a follower that knows nothing gets a position, and is told to forget everything', async (t) => {
+  const app = await wiki.build(t, BOUNDED)
+  const answer = await ask(app)
+  assert.equal(answer.statusCode, 200)
+  assert.equal(answer.cacheControl, 'private, no-store')
+  assert.match(answer.position, /^[0-9a-f]{16}$/)
+  assert.equal(answer.everything, true)
+  assert.equal(answer.bound_ms, 60_000)
+})
+
+test('what an edit makes stale is in the log of each process once it is acknowledged, and an answer waits for it',
+  async (t) => {
+    const uri = wiki.freshUri()
+    const one = await startWiki(t, uri)
+    const other = await startWiki(t, uri)
+    const waiting = ask(other.app, other.position)
+    await save(one.app, 'a page', 'text')
+    const heard = await waiting
+    assert.ok(heard.tags.includes(tagOf('a page')), JSON.stringify(heard))
+    assert.ok(heard.position > other.position)
+    assert.ok(heard.certified_ms > 0, 'complete after the request came')
+    // Both have the same positions.
+    const same = await ask(one.app, one.position)
+    assert.ok(same.tags.includes(tagOf('a page')))
+    const later = await startWiki(t, uri)
+    assert.deepEqual((await ask(later.app, heard.position)).everything, true, 'it began after that position')
+  })
+
+test('an answer without news comes after a fifth of the bound, and is of a later time', async (t) => {
+  const { app, position } = await startWiki(t, wiki.freshUri(), { CACHE_BOUND_MS: '1000' })
+  const beganMs = performance.now()
+  const answer = await ask(app, position)
+  assert.ok(performance.now() - beganMs >= 199)
+  assert.deepEqual(answer.tags, [])
+  assert.ok(answer.position > position)
+  // Of a tenth of the bound before the answer at most.
+  assert.ok(answer.certified_ms >= 99, String(answer.certified_ms))
+})
+
+test('an edit that is refused is not in the log', async (t) => {
+  const { app, position } = await startWiki(t, wiki.freshUri(), { CACHE_BOUND_MS: '500' })
+  const refused = await save(app, 'page', 'text', { 'if-match': '"no such revision"' })
+  assert.equal(refused.statusCode, 412)
+  assert.deepEqual((await ask(app, position)).tags, [])
+})
+
+test('a page says the position that it covers, which the request may ask to be a later one', async (t) => {
+  const { app } = await startWiki(t, wiki.freshUri())
+  await save(app, 'page', 'text')
+  const { position } = await ask(app, '0000000000000001')
+  const page = await get(app, '/wiki/page', { 'purge-log-after': position })
+  assert.equal(page.statusCode, 200)
+  assert.ok(String(page.headers['purge-log-position']) >= position)
+  assert.equal(page.headers['cache-control'], 'public, no-cache')
+  assert.equal(page.headers['stevec-cache-control'], 'max-age=86400')
+  assert.equal(page.headers['cache-tag'], tagOf('page'))
+  const confirmed = await get(app, '/wiki/page', { 'if-none-match': String(page.headers.etag) })
+  assert.equal(confirmed.statusCode, 304)
+  assert.match(String(confirmed.headers['purge-log-position']), /^[0-9a-f]{16}$/)
+  // Positions that this database has never had, and texts that are none, are no reason to wait for ever.
+  for (const after of ['ffffffffffffffff', 'none', '']) {
+    assert.equal((await get(app, '/wiki/page', { 'purge-log-after': after })).statusCode, 200)
+  }
+})
+
+for (const after of ['x', '0', 'FFFFFFFFFFFFFFFF', '%00', `${'0'.repeat(17)}`, 'a&after=b']) {
+  test(`a position that is none is refused: ${after}`, async (t) => {
+    const app = await wiki.build(t, BOUNDED)
+    assert.equal((await get(app, `/purge-log?after=${after}`)).statusCode, 400)
+  })
+}
+
+test('the log has no address with another policy', async (t) => {
+  const app = await wiki.build(t)
+  assert.equal((await get(app, '/purge-log')).statusCode, 404)
+})
+
+test('its requests are no requests of visitors', async (t) => {
+  const { app, position } = await startWiki(t, wiki.freshUri(), { CACHE_BOUND_MS: '100' })
+  await get(app, '/wiki/stevec')
+  await ask(app, position)
+  assert.equal(JSON.parse((await get(app, '/wiki/stevec')).body).requests, 0)
+})
+
+/** @param {import('node:test').TestContext} t @param {Partial<import('../src/purge-log/watch.js').Timing>} [timing] */
+async function startWatch (t, timing = {}) {
+  const connection = await mongoose.createConnection(wiki.freshUri()).asPromise()
+  /** @type {string[]} */
+  const lines = []
+  const log = { warn: (/** @type {string} */ line) => { lines.push(line) } }
+  const watch = createPurgeLogWatch({ connection, log: /** @type {any} */ (log), timing })
+  const entries = logOf(connection)
+  await watch.open()
+  t.after(async () => {
+    await watch.close()
+    await connection.close()
+  })
+  const append = (/** @type {string} */ tag) => entries.insertOne({
+    _id: new mongoose.Types.ObjectId(), at: new Date(), stales: [{ everything: false, urls: [], tags: [tag] }]
+  })
+  const after = (/** @type {string | undefined} */ position) => watch.after(position, { waitMs: 0, ageMaxMs: 0 })
+  return { watch, entries, append, after, lines }
+}
+
+test('entries are read from each position, in the order of their commits', async (t) => {
+  const { append, after } = await startWatch(t)
+  let { position } = await after(undefined)
+  const positions = [position]
+  for (const tag of ['a', 'b', 'c']) {
+    await append(tag)
+    positions.push((await after(position)).position)
+  }
+  const tagsAfter = async (/** @type {string} */ from) =>
+    (await after(from)).stales?.flatMap((stale) => stale.everything ? [] : stale.tags)
+  assert.deepEqual(await tagsAfter(positions[0]), ['a', 'b', 'c'])
+  assert.deepEqual(await tagsAfter(positions[1]), ['b', 'c'])
+  assert.deepEqual(await tagsAfter(positions[3]), [])
+  ;({ position } = await after(positions[3]))
+  assert.ok(position > positions[3])
+})
+
+test('a follower that is further behind than the log reaches forgets everything', async (t) => {
+  const { append, after } = await startWatch(t, { entriesMax: 2 })
+  const { position } = await after(undefined)
+  await append('a')
+  const second = await after(position)
+  for (const tag of ['b', 'c']) await append(tag)
+  assert.equal((await after(position)).stales, null, 'one of three is dropped')
+  assert.equal((await after(second.position)).stales?.length, 2)
+})
+
+test('a log that is lost is followed anew, and whoever followed it before forgets everything', async (t) => {
+  const { entries, append, after } = await startWatch(t)
+  await append('a')
+  const { position } = await after(undefined)
+  await entries.drop()
+  await append('b')
+  assert.ok(await waitUntil(async () => (await after(position).catch(() => null))?.stales === null, WAIT_MAX_MS))
+})
+
+test('a position that this database never had means another database', async (t) => {
+  const { after } = await startWatch(t)
+  await after(undefined)
+  const answer = await after('ffffffffffffffff')
+  assert.equal(answer.stales, null)
+})
+
+test('what a certificate covers is complete: each edit acknowledged before it is at or before its position',
+  async (t) => {
+    const { append, after, watch } = await startWatch(t)
+    let { position } = await after(undefined)
+    for (let round = 0; round < 50; round++) {
+      await Promise.all([append(`${round} a`), append(`${round} b`)])
+      const certificate = await watch.certify(0)
+      const heard = await after(position)
+      assert.equal(heard.stales?.length, 2)
+      const { stales } = await after(certificate.position)
+      assert.deepEqual(stales, [], 'nothing acknowledged before it comes later')
+      position = heard.position
+    }
+  })
+
+test('without its database there is no certificate, and a page is refused instead of shown with an old text', async (t) => {
+  const { watch } = await startWatch(t, { waitMaxMs: 200 })
+  await watch.certify(0)
+  await watch.close()
+  assert.equal(watch.current(0), undefined)
+  await assert.rejects(watch.certify(0), { statusCode: 503 })
+})
