@@ -9,7 +9,8 @@ from stevec_predict.closed_form import FINITE_LIVES_MAX
 from stevec_predict.popularity import EXPONENT_MAX, PAGES_MAX
 
 POLICIES = ("ttl", "ttl+swr", "purge-url", "purge-tag", "revalidate", "no-store")
-POLICY_OF = {"ttl-swr": "ttl+swr"}  # the wiki's name: the name here, where they differ
+# The wiki's name: the name here, where they differ. The purge log has tags, too, and no copy that it misses.
+POLICY_OF = {"ttl-swr": "ttl+swr", "bounded": "purge-tag"}
 PURGING = ("purge-url", "purge-tag")
 POPS_MAX = 10_000
 YEAR_S = 366 * 86_400

@@ -30,7 +30,7 @@ from stevec_report.trial_stats import TrialStats
 from stevec_report.wording import count_of
 
 COLLAPSE_PATIENCE_MS = 5000  # a request that waits this long for another request's fetch is then sent on itself
-PURGED = ("purge-url", "purge-tag")  # policies for CDNs only, with a lifetime longer than any trial
+PURGED = ("purge-url", "purge-tag", "bounded")  # policies for CDNs only, with a lifetime longer than any trial
 
 
 @dataclass(frozen=True)

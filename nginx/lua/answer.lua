@@ -29,7 +29,11 @@ local NOT_UPDATED = {
 }
 local JUDGED = {
   "lifetime_s", "initial_age_s", "always_validate", "stale_forbidden", "stale_while_revalidate_s", "stale_if_error_s",
+  "bounded",
 }
+
+-- Of a cache that follows the purge log. Another one, behind this edge, would take an old response for a new one.
+local FOLLOWERS = "stevec-cache-control"
 
 --- Returns {name, value} for each header line that is stored or forwarded.
 function _M.kept_headers(headers, fields)
@@ -40,7 +44,8 @@ function _M.kept_headers(headers, fields)
   local kept = {}
   for _, header in ipairs(headers) do
     local name = lower(header[1])
-    if not DROPPED[name] and not listed[name] then kept[#kept + 1] = header end
+    local consumed = DROPPED[name] or name == FOLLOWERS and settings.follow ~= nil
+    if not consumed and not listed[name] then kept[#kept + 1] = header end
   end
   return kept
 end
@@ -128,7 +133,7 @@ function _M.updated(old, answer, clock, authorized)
   compressible.mark(old.status, headers)
   local fields = grouped(headers)
   dated(headers, fields, answer.received_s)
-  fields.age = answer.fields.age
+  fields.age, fields[FOLLOWERS] = answer.fields.age, answer.fields[FOLLOWERS]
   fields["cloudflare-cdn-cache-control"] = answer.fields["cloudflare-cdn-cache-control"] or old.targeted
   local judgement = freshness.judge({
     status = old.status, fields = fields, requested_s = answer.requested_s, received_s = answer.received_s,

@@ -12,12 +12,14 @@ local _M = {}
 -- entry: the stored response that it selects, or nil; missed: "uri-miss", "vary-miss" or "miss"
 function _M.forward(request, entry, missed, now_s)
   if request.forwarded then return end
-  local why = missed or "miss"
+  local why, detail = missed or "miss", nil
   if entry then
     local fresh = not entry.always_validate and freshness.left_s(entry, now_s) > 0
-    why = fresh and "request" or "stale"
+    local lost = fresh and entry.bounded and request.cut_off
+    why = fresh and not lost and "request" or "stale"
+    if lost then detail = "purge-log-lost" end
   end
-  request.forwarded = { why = why }
+  request.forwarded = { why = why, detail = detail }
 end
 
 --- Notes that the request goes to the origin without a look at the cache.

@@ -25,9 +25,16 @@ local function directives_of(request, rules)
   return {}
 end
 
+-- Whether the client has seen a later revision of the page, or saved one.
+local function is_before(entry, request)
+  local least = request.special and tonumber(request.fields["page-revision-min"])
+  return least ~= nil and least ~= false and (tonumber(entry.revision) or 0) < least
+end
+
 -- Returns the action that serves the entry; nil when the request needs the origin.
-local function serve(entry, directives, now_s)
+local function serve(entry, request, directives, now_s)
   if entry.always_validate or directives["no-cache"] ~= nil then return nil end
+  if entry.bounded and request.cut_off or is_before(entry, request) then return nil end
   local left_s = freshness.left_s(entry, now_s)
   local max_age = directives["max-age"]
   if max_age ~= nil and freshness.age_s(entry, now_s) > (delta_s(max_age) or 0) then return nil end
@@ -61,7 +68,9 @@ end
 local function ask(entry, request, directives, rules)
   local fields = request.fields
   local no_store = directives["no-store"] ~= nil
-  local collapse = rules.collapse and not no_store and not fields.authorization
+  -- A fetch that began before the request is no news for an edge that has lost the purge log.
+  local cut_off = request.cut_off and (not entry or entry.bounded)
+  local collapse = rules.collapse and not no_store and not fields.authorization and not cut_off
   local conditional = request.special and names_any(fields, CONDITIONS_AND_RANGE)
   local validator = entry and (entry.etag or entry.last_modified)
 
@@ -95,7 +104,7 @@ end
 
 --- Returns what to do with a request.
 -- entry: the stored response that the request selects, or nil; see answer.lua
--- request: method, fields and special, see request.lua
+-- request: method, fields, special and cut_off, see request.lua
 -- rules: cloudflare (the profile), collapse (false: the request shares no fetch with others)
 -- The action has a kind:
 --   serve_fresh, serve_stale: serve the entry with this cache_status
@@ -109,7 +118,7 @@ end
 -- fetch.lua: method, entry, own_conditions, no_store, collapsing.
 function _M.decide(entry, request, now_s, rules)
   local directives = directives_of(request, rules)
-  local served = entry and serve(entry, directives, now_s)
+  local served = entry and serve(entry, request, directives, now_s)
   if served then return served end
   if directives["only-if-cached"] ~= nil then return GATEWAY_TIMEOUT end
   return ask(entry, request, directives, rules)

@@ -4,6 +4,7 @@ local collapsing = require("collapsing")
 local decide = require("decide").decide
 local fast_path = require("fast_path")
 local flights = require("flight")
+local follower = require("follower")
 local forward = require("forward")
 local journal = require("journal")
 local max_forwards = require("max_forwards")
@@ -124,6 +125,7 @@ function _M.init_worker()
   popularity.open()
   journal.open()
   segments.init_worker()
+  follower.start()
 end
 
 return _M

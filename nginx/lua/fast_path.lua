@@ -13,6 +13,7 @@ local places = require("place")
 local plain_heads = require("plain_head")
 local plain_requests = require("plain_request")
 local popularity = require("popularity")
+local purge_log = require("purge_log")
 local purges = require("purges")
 local rays = require("ray")
 local requests = require("request")
@@ -121,7 +122,7 @@ local function answer_bytes(request, var, place, key_bytes, hash)
   local head = from and plain_heads.read(from, head_bytes, key_buffer, key_bytes)
   if not head then return false end
   local age_s = freshness.age_s(head, now_s())
-  if age_s >= head.lifetime_s then return false end
+  if age_s >= head.lifetime_s or head.bounded ~= 0 and not purge_log.is_leased() then return false end
   -- A purge that has begun before the request to the origin does not concern its response.
   if head.clock < purges.clock() then
     local marked = head.shares_address == 0 and purges.others_marked() or purges.marked()
@@ -152,7 +153,7 @@ local function answer_entry(request, var, key, place, hash)
   if entry.no_vary_search and entry.uri ~= var.request_uri then return false end
   if not entry.names or #entry.names >= UNROLLED_MAX or not entry.body or entry.status == 204 then return false end
   local age_s = freshness.age_s(entry, now_s())
-  if age_s >= entry.lifetime_s then return false end
+  if age_s >= entry.lifetime_s or entry.bounded and not purge_log.is_leased() then return false end
   local sent = entry
   if entry.compressible then
     sent = compression.form(entry, var.http_accept_encoding, var.http_available_dictionary) or entry

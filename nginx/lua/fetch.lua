@@ -5,6 +5,7 @@ local body_stream = require("body_stream")
 local flights = require("flight")
 local freshness = require("freshness")
 local origin = require("origin")
+local purge_log = require("purge_log")
 local receive = require("receive")
 local settings = require("settings")
 local stale_if_error = require("stale_if_error")
@@ -52,6 +53,7 @@ local function receive_answer(flight, answer)
   local reusable, in_time = freshness.reusable(judgement, answer)
   local storable = judgement.storable and flight.method == "GET" and not flight.no_store
     and (answer.length or 0) <= settings.max_object_bytes
+    and (not judgement.bounded or purge_log.covers(flight.log_reached, judgement.log_position))
   flight.bypass, flight.answer = judgement.bypass, answer
   local new = storable and answers.entry(answer, judgement, flight.request, flight.clock) or nil
   if new then

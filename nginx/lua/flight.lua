@@ -10,6 +10,7 @@
 -- spool, growing: see body_stream.lua
 local semaphore = require("ngx.semaphore")
 local leases = require("lease")
+local purge_log = require("purge_log")
 local purges = require("purges")
 local remote = require("remote")
 local uncacheable = ngx.shared.uncacheable
@@ -33,6 +34,8 @@ local flights = {}
 function _M.begin(flight)
   local request = flight.request
   flight.clock, flight.progress_s = purges.clock(), ngx.now()
+  -- After the clock, see purge_log.lua.
+  flight.log_reached = purge_log.reached()
   -- The tags are unknown before the response, so it may have any.
   flight.subject = {
     clock = flight.clock, host = request.host, host_name = request.host_name, uri = request.uri,

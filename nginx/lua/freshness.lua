@@ -12,6 +12,8 @@ local _M = {}
 
 -- In the order of https://developers.cloudflare.com/cache/concepts/cdn-cache-control/
 local TARGETED = { "cloudflare-cdn-cache-control", "cdn-cache-control" }
+-- For caches that follow the purge log of a wiki, on responses that say which part of it they cover.
+local FOLLOWERS, POSITION = "stevec-cache-control", "purge-log-position"
 -- https://developers.cloudflare.com/cache/how-to/configure-cache-status-code/
 local DEFAULT_TTL_S = { [200] = 7200, [301] = 7200, [302] = 1200, [303] = 1200, [404] = 180, [410] = 180 }
 -- Heuristically cacheable statuses of RFC 9110 §15.1, without 206, which is not stored here.
@@ -36,16 +38,23 @@ for _, range in ipairs(UNDERSTOOD_RANGES) do
   for status = range[1], range[2] do UNDERSTOOD[status] = true end
 end
 
+local function targeted_policy(fields, name)
+  local lines = fields[name]
+  local directives = lines and structured_field.dictionary(table.concat(lines, ", "))
+  return directives and next(directives) ~= nil and directives or nil
+end
+
 -- Returns the effective directives, and true when they are from a targeted field: Cache-Control and Expires do not
--- count then, RFC 9213 §2.2.
-local function policy_of(fields)
+-- count then, RFC 9213 §2.2. The third result: they hold while the purge log is followed.
+local function policy_of(fields, options)
+  local directives = options.follows and fields[POSITION] and targeted_policy(fields, FOLLOWERS)
+  if directives then return directives, true, true end
   for index = 1, #TARGETED do
-    local lines = fields[TARGETED[index]]
-    local directives = lines and structured_field.dictionary(table.concat(lines, ", "))
-    if directives and next(directives) ~= nil then return directives, true end
+    directives = targeted_policy(fields, TARGETED[index])
+    if directives then return directives, true, false end
   end
   local lines = fields["cache-control"]
-  return lines and cache_control.parse(table.concat(lines, ", ")) or {}, false
+  return lines and cache_control.parse(table.concat(lines, ", ")) or {}, false, false
 end
 
 local function date_of(fields, name, now_s)
@@ -117,12 +126,13 @@ end
 --- Judges a response of the origin.
 -- response: status, fields (lower-case name → list of lines), requested_s, received_s,
 -- authorized (the request had Authorization)
--- options: cloudflare, default_ttls, heuristics (booleans)
+-- options: cloudflare, default_ttls, heuristics, follows (booleans)
 -- Returns storable, bypass (storing is forbidden, not merely not allowed), lifetime_s, initial_age_s, always_validate,
--- stale_forbidden, stale_while_revalidate_s, stale_if_error_s
+-- stale_forbidden, stale_while_revalidate_s, stale_if_error_s, bounded (it may be served while the purge log is
+-- followed), log_position (which part of that it covers, or nil)
 function _M.judge(response, options)
   local fields, status = response.fields, response.status
-  local policy, targeted = policy_of(fields)
+  local policy, targeted, bounded = policy_of(fields, options)
   local date_s = date_of(fields, "date", response.received_s) or floor(response.received_s)
   local lifetime_s, explicit = lifetime_of(response, options, policy, targeted, date_s)
   local initial_age_s = initial_age_of(response, date_s)
@@ -152,6 +162,8 @@ function _M.judge(response, options)
     stale_forbidden = stale_forbidden,
     stale_while_revalidate_s = stale_while_revalidate_s,
     stale_if_error_s = stale_if_error_s,
+    bounded = bounded,
+    log_position = bounded and fields[POSITION][1] or nil,
   }
 end
 

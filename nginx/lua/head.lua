@@ -12,7 +12,7 @@ ffi.cdef([[
     uint32_t magic, bytes, followed_by, spare;
     double requested_s, received_s, lifetime_s, initial_age_s, stale_while_revalidate_s, stale_if_error_s, clock;
     uint16_t status, always_validate, stale_forbidden, any_tag, shares_address, has_groups, cache_status,
-      compressible, dictionary, takes_dictionary;
+      compressible, dictionary, takes_dictionary, bounded;
     uint32_t tags, groups, names, strings;
   } stevec_head;
 ]])
@@ -66,6 +66,7 @@ function _M.encode(entry, followed_by)
     shares_address = entry.shares_address and 1 or 0, has_groups = entry.groups and 1 or 0,
     cache_status = entry.cache_status_at or 0, compressible = entry.compressible and 1 or 0,
     dictionary = entry.dictionary and 1 or 0, takes_dictionary = entry.takes_dictionary and 1 or 0,
+    bounded = entry.bounded and 1 or 0,
     tags = #entry.tags, groups = entry.groups and #entry.groups or 0, names = #entry.names, strings = #strings,
   })
   return text_of(head, FIXED_BYTES) .. text_of(lengths, sizeof(lengths)) .. table.concat(strings)
@@ -200,7 +201,7 @@ function _M.decode(from, bytes)
     always_validate = head.always_validate == 1, stale_forbidden = head.stale_forbidden == 1,
     any_tag = head.any_tag == 1, shares_address = head.shares_address == 1,
     compressible = head.compressible == 1, dictionary = head.dictionary == 1,
-    takes_dictionary = head.takes_dictionary == 1,
+    takes_dictionary = head.takes_dictionary == 1, bounded = head.bounded == 1,
   }
   entry.key, at = read(from, lengths, 0, at, bytes, strings)
   entry.base, at = read(from, lengths, 1, at, bytes, strings)

@@ -1,6 +1,7 @@
 -- A client's request as the cache sees it: its key, and what is forwarded to the origin.
 local encodings = require("encodings")
 local no_vary_search = require("no_vary_search")
+local purge_log = require("purge_log")
 local rays = require("ray")
 local settings = require("settings")
 local via = require("via")
@@ -11,6 +12,7 @@ local _M = {}
 local NOT_FORWARDED = {
   "host", "connection", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade",
   "content-length", "expect", "http2-settings", "proxy-authorization", "cf-connecting-ip", "cf-ray",
+  "purge-log-after",
 }
 local CONDITIONS = {
   ["if-none-match"] = true, ["if-modified-since"] = true, ["if-match"] = true, ["if-unmodified-since"] = true,
@@ -120,6 +122,7 @@ end
 -- base: the key, before Vary, under no_vary_search: the header that the path is known for, or nil
 -- special: it has conditions, a range or directives; with_body
 -- looped: this edge has forwarded the request before
+-- cut_off: it has lost the purge log that it follows
 -- conditions_said: nginx has read conditions in the request, whether or not the canonical request has them
 -- Returns nil and a reason when the request cannot be answered.
 function _M.read()
@@ -145,7 +148,7 @@ function _M.read()
     method = var.request_method, host = host, host_name = host_name, uri = uri, fields = fields,
     address = address, no_vary_search = no_vary_search.known(address),
     special = conditions_said and names_any(fields, settings.special_headers), conditions_said = conditions_said,
-    with_body = with_body, looped = looped,
+    with_body = with_body, looped = looped, cut_off = purge_log.is_cut_off(),
   }
   request.base = _M.base(request, request.no_vary_search)
   return request
@@ -165,6 +168,8 @@ function _M.forwarded_lines(request, conditions)
   end
   if not request.fields["x-forwarded-proto"] then lines[#lines + 1] = "X-Forwarded-Proto: " .. var.scheme end
   lines[#lines + 1] = "CF-Ray: " .. rays.of(var)
+  local reached = purge_log.reached()
+  if reached then lines[#lines + 1] = "Purge-Log-After: " .. reached end
   return lines
 end
 

@@ -12,7 +12,10 @@ function _M.set(values)
   _M.cache_status = not cloudflare
   _M.collapsing = { cloudflare = cloudflare, collapse = values.collapse }
   _M.alone = { cloudflare = cloudflare, collapse = false }
-  _M.freshness = { cloudflare = cloudflare, default_ttls = values.default_ttls, heuristics = not cloudflare }
+  _M.freshness = {
+    cloudflare = cloudflare, default_ttls = values.default_ttls, heuristics = not cloudflare,
+    follows = values.follow ~= nil,
+  }
 end
 
 return _M

@@ -4,6 +4,7 @@ local conditional = require("conditional")
 local flights = require("flight")
 local freshness = require("freshness")
 local origin = require("origin")
+local purge_log = require("purge_log")
 local store = require("store")
 
 local _M = {}
@@ -49,6 +50,9 @@ function _M.revalidated(flight, answer)
   flight.result = entry
   -- The 304 concerns this client alone; the stored entry stays as it is.
   if flight.no_store or flight.authorized and not judgement.storable then return flights.finish(flight, "unshared") end
+  if judgement.bounded and not purge_log.covers(flight.log_reached, judgement.log_position) then
+    return flights.finish(flight, "unshared")
+  end
   local stored, message
   if storable then stored, message = store.put_head(entry, old) else store.forget(old) end
   if not (storable and in_time) then flights.note_shareable(flight, false) end
@@ -59,7 +63,7 @@ end
 --- Updates or drops the flight's entry by a HEAD, RFC 9111 §4.3.5.
 function _M.learn_from_head(flight, answer)
   local old = flight.entry
-  if flight.authorized or flight.no_store then return end
+  if flight.authorized or flight.no_store or old and old.bounded then return end
   if not old or answer.status ~= 200 or old.status ~= 200 then return end
   local modified = answer.fields["last-modified"]
   local other_length = answer.said_length and answer.said_length ~= old.body_bytes

@@ -12,7 +12,8 @@ const KEYED = [
 
 /** With any of these, an answer from the cache needs more than sending the stored response. */
 export const SPECIAL = Object.freeze([
-  'range', 'if-none-match', 'if-modified-since', 'if-match', 'if-unmodified-since', 'cache-control', 'pragma'
+  'range', 'if-none-match', 'if-modified-since', 'if-match', 'if-unmodified-since', 'cache-control', 'pragma',
+  'page-revision-min'
 ])
 
 /** With any of these, a request has a body. */

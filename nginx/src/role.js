@@ -1,15 +1,14 @@
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { Eta } from 'eta'
+import { cacheDirectoryOf, edgeView } from './edge-view.js'
 import { openCache, refuseForeign, refuseInUse } from './folder.js'
-import { keyedHeaders, SPECIAL, unusualHeaders } from './request-headers.js'
 import { storeIdentity } from './store-identity.js'
-import { structuredName } from './structured-name.js'
 import { areChecked, wikisView } from './wikis.js'
 
 export { findNginx } from './folder.js'
@@ -18,10 +17,6 @@ const SOURCES = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '..')
 const eta = new Eta({ views: path.join(SOURCES, 'templates'), autoEscape: false, autoTrim: [false, 'nl'] })
 
 const LUA_MODULES = ['ndk_http_module', 'ngx_http_lua_module']
-const WORKERS_MAX = 64
-const MAX_SIZE_DEFAULT_BYTES = 1024 ** 3
-/** The trusted certificates of Debian and Alpine, and of Fedora. */
-const CERTIFICATES = ['/etc/ssl/certs/ca-certificates.crt', '/etc/pki/tls/certs/ca-bundle.crt']
 
 /** Characters that would end a quoted string in nginx's configuration or start a variable. */
 const UNQUOTABLE = /["$\\\n\r]/
@@ -94,6 +89,7 @@ const NO_FILES = Object.freeze({ certificate: 'certificate.pem', key: 'key.pem' 
  * @property {number} [workers]  processes, 1 to 64; default 1
  * @property {boolean} [warm]  a restart has what was stored before; default false
  * @property {boolean} [compression]  stored text is sent compressed to clients that accept it; default false
+ * @property {string} [follow]  path of the origin's purge log, such as /purge-log; default: none
  * @property {Tls} [tls]  at the port for clients; default: plain HTTP
  */
 
@@ -207,72 +203,6 @@ function viewOf (role, { directory, modulesDirectory }) {
 function tlsView ({ certificate, key, http2 = true } = { certificate: '', key: '' }) {
   // nginx 1.25.1 moved http2 to a directive of its own, and still takes the parameter.
   return { certificate, key, parameters: certificate === '' ? '' : http2 ? ' ssl http2' : ' ssl' }
-}
-
-/**
- * @param {EdgeRole | LoneEdgeRole} role
- * @param {string} directory
- */
-function cacheDirectoryOf (role, directory) {
-  return path.join(role.cacheDirectory ?? directory, 'answers')
-}
-
-/**
- * Returns the values for the template of the role edge, with every default filled in.
- * @param {EdgeRole | LoneEdgeRole} role
- * @param {string} directory
- */
-function edgeView (role, directory) {
-  const lone = 'origin' in role
-  const origin = lone ? role.origin : { addresses: ['127.0.0.1'], port: role.originPort, host: '', tls: false }
-  const profile = role.profile ?? 'cloudflare'
-  const address = (/** @type {string} */ ip) => ip.includes(':') ? `[${ip}]` : ip
-  return {
-    ...role,
-    cachedHost: lone ? '' : role.cachedHost,
-    nocacheHost: lone ? '' : role.nocacheHost,
-    listen: `${address(lone ? role.listenAddress ?? '127.0.0.1' : '127.0.0.1')}:${role.port}`,
-    // Clients may use either port; a purged address without a port means both.
-    ports: lone ? [role.port] : [role.port, role.publicPort],
-    origin: {
-      ...origin,
-      addresses: origin.addresses.map(address),
-      certificates: origin.certificates ?? CERTIFICATES.find(existsSync) ?? ''
-    },
-    profile,
-    keyedHeaders: keyedHeaders(profile),
-    specialHeaders: SPECIAL,
-    unusualHeaders: unusualHeaders(profile),
-    assumedNoVarySearch: assumedHeader(role.assumedNoVarySearch),
-    defaultTtls: role.defaultTtls ?? (lone && profile !== 'rfc9111'),
-    collapse: role.collapse ?? true,
-    plan: role.plan ?? '',
-    place: role.place ?? 'LJU',
-    warm: role.warm ?? false,
-    workers: workersOf(role.workers),
-    compression: role.compression ?? false,
-    cacheName: JSON.stringify(structuredName(role.cacheName ?? 'stevec-edge')),
-    // Cloudflare's limit. The wiki itself refuses what is too long, with a reason.
-    bodyMax: '100m',
-    cacheDirectory: cacheDirectoryOf(role, directory),
-    maxSizeBytes: role.maxSizeBytes ?? MAX_SIZE_DEFAULT_BYTES
-  }
-}
-
-/** @param {number} [workers] */
-function workersOf (workers = 1) {
-  if (Number.isInteger(workers) && workers >= 1 && workers <= WORKERS_MAX) return workers
-  throw new Error(`the edge takes 1 to ${WORKERS_MAX} workers, not ${workers}`)
-}
-
-/**
- * @param {string} [header]
- * @returns {string} a value of Lua
- */
-function assumedHeader (header) {
-  if (header === undefined) return 'nil'
-  if (!/^[ -~]+$/.test(header)) throw new Error('No-Vary-Search has printable ASCII characters only')
-  return JSON.stringify(header)
 }
 
 /**

@@ -182,7 +182,7 @@ test('a request line that names another host than Host is refused, also for what
 })
 
 /** Where numbers are in a head, see lua/head.lua. */
-const [TAGS, NAMES, STRINGS, LENGTHS] = [92, 100, 104, 112]
+const [TAGS, NAMES, STRINGS, LENGTHS] = [96, 104, 108, 112]
 for (const [what, damage] of /** @type {[string, (head: Buffer) => void][]} */ ([
   ['the length of a value', (head) => {
     const last = LENGTHS + 4 * (head.readUInt32LE(NAMES) + head.readUInt32LE(STRINGS) - 1)

@@ -19,6 +19,7 @@ const ENTRY = {
   compressible: false,
   dictionary: false,
   takes_dictionary: false,
+  bounded: true,
   key: 'host/a\u0001x',
   base: 'host/a',
   host: 'host',

@@ -1,24 +1,20 @@
 import { randomBytes } from 'node:crypto'
-import { lookup } from 'node:dns/promises'
-import { existsSync, writeFileSync } from 'node:fs'
-import { connect, isIP } from 'node:net'
-import { availableParallelism } from 'node:os'
+import { writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
 import path from 'node:path'
 import { findNginx, prepareRole } from '@stevec/nginx'
-import { parsePort, readConfig } from '../config.js'
+import { readConfig } from '../config.js'
 import { tryLock } from '@stevec/harness/lock'
 import { freePorts } from '@stevec/harness/ports'
 import { isAlive, logTail, startProcess, stopProcess, waitUntil } from '@stevec/harness/processes'
 import { nginxModulesDirectory, requireTool } from '@stevec/harness/tools/locate'
 import { EXIT } from '../exit-codes.js'
-import { UsageError } from '../usage-error.js'
-import { integerOption, interruptSignal, refuseMore, siteOption } from './options.js'
+import { readEdgeOptions } from './edge-options.js'
+import { interruptSignal, refuseMore } from './options.js'
 
 const READY_TIMEOUT_MS = 15_000
 /** After an edge is killed, its nginx gets a SIGTERM from the kernel and needs this time to end. */
 const ENDING_TIMEOUT_MS = 5_000
-const SIZE_LEAST_BYTES = 1024 ** 2
-const UNITS = Object.freeze({ '': 1, k: 1024, m: 1024 ** 2, g: 1024 ** 3, t: 1024 ** 4 })
 
 /** @type {import('../cli.js').Command} */
 export const command = {
@@ -50,6 +46,8 @@ follows the HTTP caching standard. Runs until Ctrl-C.
   --no-compression     passes responses on as the origin encodes them; by default the edge sends
                        stored text by br, zstd or gzip, and by the client's dictionary (RFC 9842)
   --max-size SIZE      of stored responses, in bytes or with k, m, g: 500m, 2g (default 1g)
+  --follow PATH        the purge log of a wiki with CACHE_POLICY=bounded, /purge-log: the edge shows no
+                       page that is older than the wiki's bound, also when messages are lost
   --plan free          refuses purge calls beyond the limits of that plan (429)
   --control-port N     of the purge API, on 127.0.0.1 (default a free one)
   --json               addresses and token as one line of JSON
@@ -70,6 +68,7 @@ Examples:
   stevec edge --origin https://example.org --listen 127.0.0.1:9000 --profile rfc9111
   stevec edge --origin https://staging.internal:8443 --origin-ca staging-ca.pem --max-size 200m
   stevec edge --origin 'http://[::1]:3000'
+  stevec edge --origin http://127.0.0.1:3000 --follow /purge-log
   stevec edge --origin http://127.0.0.1:3000 --listen 0.0.0.0:443 \\
     --tls-cert fullchain.pem --tls-key privkey.pem
   curl -X POST -H "Authorization: Bearer $TOKEN" --data '{"purge_everything":true}' \\
@@ -89,49 +88,22 @@ Examples:
     'tls-cert': { type: 'string' },
     'tls-key': { type: 'string' },
     'no-http2': { type: 'boolean' },
+    follow: { type: 'string' },
     plan: { type: 'string' },
     'control-port': { type: 'string' },
     json: { type: 'boolean' }
   },
   async run ({ values, positionals }) {
     refuseMore(positionals, 0)
-    const { host, port } = parseListen(values.listen ?? '127.0.0.1:8080')
-    const profile = values.profile ?? 'cloudflare'
-    if (profile !== 'cloudflare' && profile !== 'rfc9111') {
-      throw new UsageError(`--profile is cloudflare or rfc9111, not "${profile}"`)
-    }
-    if (values.plan !== undefined && values.plan !== 'free') {
-      throw new UsageError(`--plan can only be free, not "${values.plan}"`)
-    }
-    const maxSizeBytes = values['max-size'] === undefined ? undefined : parseSize(values['max-size'])
-    const tls = parseTls(values['tls-cert'], values['tls-key'], values['no-http2'] ?? false)
-    const requestedControlPort = integerOption(values['control-port'], '--control-port', { least: 1, most: 65535 })
-    if (values.origin === undefined) {
-      throw new UsageError('--origin is missing: the address of the application, such as http://127.0.0.1:3000')
-    }
-    const origin = await parseOrigin(values.origin, values['origin-ca'])
+    const { options, controlPort: wantedPort } = await readEdgeOptions(values)
+    const { port, listenAddress: host, profile, tls } = options
     const nginx = requireTool('nginx')
     const signal = interruptSignal()
 
     const directory = path.resolve(values.cache ?? path.join(readConfig().stateDirectory, `edge-${port}`))
-    const warm = !values.cold
-    const options = {
-      port,
-      listenAddress: host,
-      origin,
-      profile,
-      plan: values.plan,
-      cacheName: values['cache-name'],
-      assumedNoVarySearch: values['assume-no-vary-search'],
-      maxSizeBytes,
-      tls,
-      warm,
-      compression: !values['no-compression'],
-      workers: workersOf(values.workers)
-    }
     const release = await takeFolder(directory, signal)
     try {
-      const controlPort = requestedControlPort ?? (await freePorts(1, [port]))[0]
+      const controlPort = wantedPort ?? (await freePorts(1, [port]))[0]
       const control = { url: `http://127.0.0.1:${controlPort}`, token: randomBytes(16).toString('hex') }
       const prepared = await prepareRole(
         { role: 'edge', controlPort, controlToken: control.token, ...options },
@@ -154,17 +126,6 @@ Examples:
       release()
     }
   }
-}
-
-const WORKERS_MAX = 64
-
-/**
- * @param {string} [text]  --workers
- * @throws {UsageError}
- */
-function workersOf (text = 'auto') {
-  if (text === 'auto') return Math.min(availableParallelism(), WORKERS_MAX)
-  return integerOption(text, '--workers', { least: 1, most: WORKERS_MAX })
 }
 
 /**
@@ -211,82 +172,6 @@ async function takeFolder (directory, signal) {
   // If an old nginx still runs after that, prepareRole refuses the folder.
   await waitUntil(() => signal.aborted || findNginx(directory) === null, ENDING_TIMEOUT_MS)
   return release
-}
-
-/**
- * @param {string} text
- * @throws {UsageError}
- */
-function parseListen (text) {
-  const match = /^(?:(\[[0-9a-f:.]+\]|[^:[\]]+):)?(\d+)$/i.exec(text)
-  const host = match?.[1]?.replace(/^\[|\]$/g, '') ?? '127.0.0.1'
-  if (match === null || (isIP(host) === 0 && host !== 'localhost')) {
-    throw new UsageError(`--listen is an IP address and a port, such as 127.0.0.1:8080, not "${text}"`)
-  }
-  return { host: host === 'localhost' ? '127.0.0.1' : host, port: parsePort(match[2], '--listen') }
-}
-
-/**
- * @param {string} text
- * @returns {number} bytes
- * @throws {UsageError}
- */
-function parseSize (text) {
-  const match = /^(\d+)([kmgt]?)(?:i?b)?$/i.exec(text)
-  const bytes = match ? Number(match[1]) * UNITS[/** @type {keyof typeof UNITS} */ (match[2].toLowerCase())] : NaN
-  if (!Number.isSafeInteger(bytes) || bytes < SIZE_LEAST_BYTES) {
-    throw new UsageError(`--max-size is a number of bytes with k, m or g, at least 1m, not "${text}"`)
-  }
-  return bytes
-}
-
-/**
- * @param {string | undefined} certificate  file
- * @param {string | undefined} key  file
- * @param {boolean} withoutHttp2
- * @returns {import('@stevec/nginx').Tls | undefined}
- * @throws {UsageError}
- */
-function parseTls (certificate, key, withoutHttp2) {
-  if (certificate === undefined && key === undefined) {
-    if (withoutHttp2) throw new UsageError('--no-http2 is for clients by https: add --tls-cert and --tls-key')
-    return undefined
-  }
-  if (certificate === undefined || key === undefined) {
-    throw new UsageError('--tls-cert and --tls-key belong together: add the missing one')
-  }
-  for (const [option, file] of [['--tls-cert', certificate], ['--tls-key', key]]) {
-    if (!existsSync(file)) throw new UsageError(`${option}: there is no file ${file}`)
-  }
-  return { certificate: path.resolve(certificate), key: path.resolve(key), http2: !withoutHttp2 }
-}
-
-/**
- * Looks the host up once, at the start: nginx's resolver does not read /etc/hosts.
- * @param {string} text
- * @param {string} [ca]  file
- * @returns {Promise<import('@stevec/nginx').Origin>}
- * @throws {UsageError}
- */
-async function parseOrigin (text, ca) {
-  const url = siteOption(text, '--origin', 'http://127.0.0.1:3000')
-  const tls = url.protocol === 'https:'
-  const host = url.hostname.replace(/^\[|\]$/g, '')
-  if (ca !== undefined && !tls) throw new UsageError('--origin-ca is for an https origin')
-  if (ca !== undefined && !existsSync(ca)) throw new UsageError(`--origin-ca: there is no file ${ca}`)
-  // nginx's Lua module compares a certificate only with host names, not with addresses.
-  if (tls && isIP(host) !== 0) {
-    throw new UsageError(`--origin: an https origin needs the host name of its certificate, not the address ${host}`)
-  }
-  const found = await lookup(host, { all: true })
-    .catch((error) => { throw new UsageError(`--origin: ${host} cannot be resolved (${error.code})`) })
-  return {
-    addresses: [...new Set(found.map(({ address }) => address))],
-    host,
-    tls,
-    port: url.port === '' ? (tls ? 443 : 80) : Number(url.port),
-    certificates: ca && path.resolve(ca)
-  }
 }
 
 /** @param {number} port */

@@ -1,6 +1,6 @@
 import path from 'node:path'
 import { freePorts } from '@stevec/harness/ports'
-import { CACHE_POLICY_NAMES, needsPurges } from '@stevec/wiki-app/cache-policy'
+import { CACHE_POLICY_NAMES, isFollowed, needsPurges } from '@stevec/wiki-app/cache-policy'
 import { DEFAULT_PORTS } from '../config.js'
 import { startKeeper } from '../keeper/start-keeper.js'
 import { statusFileOf } from '../keeper/status-file.js'
@@ -48,7 +48,9 @@ the wiki. If the keeper itself has died, \`stevec up\` starts another one.
 ${PORT_HELP}
 
 With purge-tag and purge-url, each edit purges the emulated edge: the new text shows at once through
-every door. With ttl, the policy of the study, a page may be CACHE_TTL_S seconds old (default 180).
+every door. With bounded, the edge follows the wiki's purge log, and no page is ever older than
+CACHE_BOUND_MS milliseconds (default 500), whatever fails in between. With ttl, the policy of the
+study, a page may be CACHE_TTL_S seconds old (default 180).
 If PURGE_ZONE names a zone of yours, edits purge that zone instead, and the default policy is ttl.
 
 Environment: MONGODB_URI (your own database), MONGOD_BIN, NGINX_BIN, TOXIPROXY_BIN; settings of the
@@ -172,6 +174,7 @@ function policyOption (requested, { CACHE_POLICY: inherited, PURGE_ZONE: zone })
 
 /** @param {string} policy */
 function policyLine (policy) {
+  if (isFollowed(policy)) return `cache policy ${policy}: an edit shows within CACHE_BOUND_MS, whatever fails`
   if (!needsPurges(policy)) return `cache policy ${policy}; wiki-app/README.md says when an edit shows`
   return `cache policy ${policy}: an edit shows at once (the study's policy: stevec up --policy ttl)`
 }

@@ -1,5 +1,6 @@
 import { rmSync } from 'node:fs'
 import { isDeepStrictEqual } from 'node:util'
+import { isFollowed } from '@stevec/wiki-app/cache-policy'
 import { isAlive } from '@stevec/harness/processes'
 import { disengageProfile, engageProfile } from '../stack/engage-profile.js'
 import { restartWiki, startStack, stopStack } from '../stack/stack.js'
@@ -39,6 +40,8 @@ const partsOf = ({ cache, collapsing, edges, protocol, database, wikis, shared, 
   wikis,
   wikiCpuShare: settings.wiki_cpu_share,
   shared,
+  // Its edges follow the wiki's purge log.
+  isFollowed: isFollowed(settings.policy),
   // Of a database with several indexes, each write would keep all of them.
   linkIndex: settings.short_link_index
 })
@@ -47,7 +50,7 @@ const partsOf = ({ cache, collapsing, edges, protocol, database, wikis, shared, 
  * @param {WikiEnvironment} given
  * @param {ReturnType<typeof partsOf>} parts
  */
-const stackOptions = (given, { collapsing, linkIndex: _, database: __, ...parts }) => ({
+const stackOptions = (given, { collapsing, linkIndex: _, database: __, isFollowed: ___, ...parts }) => ({
   wikiEnvironment: { ...given, ...OPEN_TO_TRIALS },
   edgeOptions: { collapse: collapsing },
   ...parts

@@ -2,9 +2,18 @@ import path from 'node:path'
 import { startProcess } from '@stevec/harness/processes'
 import { nginxModulesDirectory, requireTool } from '@stevec/harness/tools/locate'
 import { prepareRole } from '@stevec/nginx'
+import { isFollowed, PURGE_LOG_URL } from '@stevec/wiki-app/cache-policy'
 import { HOSTS } from './doors.js'
 import { edgePlace, edgeProcess } from './edge-names.js'
 import { logOf } from './state.js'
+
+/**
+ * With the options of its edges: they follow the purge log of a wiki that has one.
+ * @param {Pick<import('./stack.js').StackOptions, 'edgeOptions' | 'wikiEnvironment'>} options
+ * @returns {import('@stevec/nginx').EdgeOptions}
+ */
+export const edgeOptionsOf = ({ edgeOptions, wikiEnvironment }) =>
+  ({ ...edgeOptions, follow: isFollowed(wikiEnvironment?.CACHE_POLICY) ? PURGE_LOG_URL : undefined })
 
 /**
  * Starts the edges and the client's own caching proxy.

@@ -18,7 +18,7 @@ import { waitForDoors } from './health.js'
 import { linksOf, planStack } from './layout.js'
 import { createLocalOrigin } from './origin/local.js'
 import { restoreOrigin } from './origin/remote.js'
-import { startProxies } from './proxies.js'
+import { edgeOptionsOf, startProxies } from './proxies.js'
 import { startShared } from './shared.js'
 import { StackError } from './stack-error.js'
 import { refuseTakenPorts } from './stack-ports.js'
@@ -119,7 +119,7 @@ export async function startStack (options) {
     const uri = mongodbUri ?? await startDatabase(state, starting, options.databaseDirectory ?? directory)
     await startShared(state, starting, options.shared)
     const address = await startOrigin(state, starting, { ...options, origin, wikiEnvironment, tls }, internal, uri)
-    await startProxies(state, starting, internal, edges, options.edgeOptions ?? {}, tls)
+    await startProxies(state, starting, internal, edges, edgeOptionsOf(options), tls)
     if (state.cache) {
       starting.next(cache)
       state.config_hashes[`cache/${cache}`] = await startCache(state.cache, directory, starting.started)

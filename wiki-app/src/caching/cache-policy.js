@@ -71,6 +71,12 @@ const POLICIES = {
 
 export const CACHE_POLICY_NAMES = /** @type {CachePolicyName[]} */ (Object.keys(POLICIES))
 
+/** Where the wiki has its purge log under `bounded`. */
+export const PURGE_LOG_URL = '/purge-log'
+
+/** Whether caches follow the purge log. @param {string | undefined} name */
+export const isFollowed = (name) => name === 'bounded'
+
 /** @param {string} name @returns {boolean} */
 export const needsPurges = (name) => name === 'purge-url' || name === 'purge-tag'
 

@@ -1,9 +1,9 @@
+import { PURGE_LOG_URL } from '../caching/cache-policy.js'
+
 /** @import {FastifyPluginAsync} from 'fastify' */
 /** @import {CachePolicy} from '../caching/cache-policy.js' */
 /** @import {Stale} from '../caching/invalidation.js' */
 /** @import {PurgeLogWatch} from './watch.js' */
-
-export const PURGE_LOG_URL = '/purge-log'
 
 /** More tags than this are answered by everything. */
 const TAGS_MAX = 5_000
