@@ -27,7 +27,7 @@ const SCHEMA = {
  */
 export async function purgeLogRoutes (app, { purgeLogWatch, policy: { boundMs } }) {
   if (purgeLogWatch === undefined || boundMs === undefined) return
-  const options = { waitMs: boundMs / 5, ageMaxMs: boundMs / 10 }
+  const options = { waitMs: 0.4 * boundMs, ageMaxMs: boundMs / 10 }
   // It waits, and takes no other request's turn.
   const config = { counted: false, waitsItself: true }
   app.get(PURGE_LOG_URL, { config, schema: SCHEMA }, async (request, reply) => {

@@ -133,9 +133,10 @@ export function createPurgeLogWatch ({ connection, log, timing = {} }) {
     }
   }
 
-  /** One at a time. */
+  /** One at a time: written, and come by the stream. */
   async function mark () {
-    if (marking || closing.signal.aborted) return
+    const newestBegun = Math.max(0, ...begun.values())
+    if (marking || performance.now() - newestBegun < markMaxMs && begun.size > 0 || closing.signal.aborted) return
     marking = true
     const number = ++marks
     begun.set(number, performance.now())
