@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import mongoose from 'mongoose'
-import { waitUntil } from '@stevec/harness/processes'
+import { startMongod } from '@stevec/harness/mongod'
+import { pauseProcess, waitUntil } from '@stevec/harness/processes'
 import { tagOf } from '../src/caching/invalidation.js'
 import { logOf } from '../src/purge-log/entries.js'
 import { createPurgeLogWatch } from '../src/purge-log/watch.js'
@@ -88,6 +89,16 @@ test('a page says the position that it covers, which the request may ask to be a
   for (const after of ['ffffffffffffffff', 'none', '']) {
     assert.equal((await get(app, '/wiki/page', { 'purge-log-after': after })).statusCode, 200)
   }
+})
+
+test('a client that has seen a revision makes the wiki read again, whatever it knew before', async (t) => {
+  const { app } = await startWiki(t, wiki.freshUri())
+  await save(app, 'page', 'text')
+  const positionOf = async (/** @type {Record<string, string>} */ headers) =>
+    String((await get(app, '/wiki/page', headers)).headers['purge-log-position'])
+  const first = await positionOf({})
+  assert.equal(await positionOf({}), first, 'within half the bound')
+  assert.ok(await positionOf({ 'page-revision-min': '1' }) > first)
 })
 
 for (const after of ['x', '0', 'FFFFFFFFFFFFFFFF', '%00', `${'0'.repeat(17)}`, 'a&after=b']) {
@@ -187,10 +198,27 @@ test('what a certificate covers is complete: each edit acknowledged before it is
     }
   })
 
-test('without its database there is no certificate, and a page is refused instead of shown with an old text', async (t) => {
-  const { watch } = await startWatch(t, { waitMaxMs: 200 })
+test('a log that is closed gives no certificate', async (t) => {
+  const { watch } = await startWatch(t)
   await watch.certify(0)
   await watch.close()
   assert.equal(watch.current(0), undefined)
   await assert.rejects(watch.certify(0), { statusCode: 503 })
+})
+
+test('while the database hangs, a page is refused instead of shown with a text that may be old', async (t) => {
+  let pid = 0
+  const mongod = await startMongod({ onStart: (process) => { pid = process.pid } })
+  t.after(mongod.stop)
+  const app = await wiki.build(t, { ...BOUNDED, CACHE_BOUND_MS: '200', MONGODB_URI: mongod.uri })
+  await save(app, 'page', 'text')
+  assert.equal((await get(app, '/wiki/page')).statusCode, 200)
+  await pauseProcess(pid)
+  t.after(() => process.kill(pid, 'SIGCONT'))
+  const refused = await get(app, '/wiki/page')
+  assert.equal(refused.statusCode, 503)
+  assert.ok(Number(refused.headers['retry-after']) >= 1)
+  assert.equal((await get(app, '/purge-log?after=0000000000000001')).statusCode, 503)
+  process.kill(pid, 'SIGCONT')
+  assert.ok(await waitUntil(async () => (await get(app, '/wiki/page')).statusCode === 200, WAIT_MAX_MS))
 })

@@ -4,6 +4,8 @@
 
 /** Of a request: the position in the purge log that the answer has to cover. */
 const AFTER = 'purge-log-after'
+/** Of a request: the client has seen this revision, so the newest one is read. */
+const REVISION_MIN = 'page-revision-min'
 /** Of a response: the position that it covers. */
 const POSITION = 'purge-log-position'
 const IS_POSITION = /^[0-9a-f]{16}$/
@@ -21,10 +23,8 @@ const IS_POSITION = /^[0-9a-f]{16}$/
  * @param {{watch: Pick<PurgeLogWatch, 'current' | 'certify'>, boundMs: number, cachingOf: CachingOf}} parts
  */
 export function createBoundedReads (reads, { watch, boundMs, cachingOf }) {
-  const ageMaxMs = boundMs / 2
-
-  /** @param {string} [after] @returns {Promise<CachingOf>} */
-  async function certified (after) {
+  /** @param {number} ageMaxMs @param {string} [after] @returns {Promise<CachingOf>} */
+  async function certified (ageMaxMs, after) {
     const { position } = watch.current(ageMaxMs, after) ?? await watch.certify(ageMaxMs, after)
     return (page) => [...cachingOf(page), POSITION, position]
   }
@@ -33,12 +33,13 @@ export function createBoundedReads (reads, { watch, boundMs, cachingOf }) {
   async function lookUp (name, headers) {
     const after = headers[AFTER]
     const isOne = typeof after === 'string' && IS_POSITION.test(after)
-    return reads.lookUp(name, headers, await certified(isOne ? after : undefined))
+    const ageMaxMs = headers[REVISION_MIN] === undefined ? boundMs / 2 : 0
+    return reads.lookUp(name, headers, await certified(ageMaxMs, isOne ? after : undefined))
   }
 
   return {
     /** @param {string} name */
-    read: async (name) => reads.read(name, await certified()),
+    read: async (name) => reads.read(name, await certified(boundMs / 2)),
     lookUp,
     cachedOrRead: lookUp
   }
