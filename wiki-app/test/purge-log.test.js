@@ -209,12 +209,14 @@ test('a log that is closed gives no certificate', async (t) => {
 test('while the database hangs, a page is refused instead of shown with a text that may be old', async (t) => {
   let pid = 0
   const mongod = await startMongod({ onStart: (process) => { pid = process.pid } })
-  t.after(mongod.stop)
+  t.after(() => {
+    process.kill(pid, 'SIGCONT')
+    return mongod.stop()
+  })
   const app = await wiki.build(t, { ...BOUNDED, CACHE_BOUND_MS: '200', MONGODB_URI: mongod.uri })
   await save(app, 'page', 'text')
   assert.equal((await get(app, '/wiki/page')).statusCode, 200)
   await pauseProcess(pid)
-  t.after(() => process.kill(pid, 'SIGCONT'))
   const refused = await get(app, '/wiki/page')
   assert.equal(refused.statusCode, 503)
   assert.ok(Number(refused.headers['retry-after']) >= 1)

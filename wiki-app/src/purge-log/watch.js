@@ -135,8 +135,8 @@ export function createPurgeLogWatch ({ connection, log, timing = {} }) {
 
   /** One at a time: written, and come by the stream. */
   async function mark () {
-    const newestBegun = Math.max(0, ...begun.values())
-    if (marking || performance.now() - newestBegun < markMaxMs && begun.size > 0 || closing.signal.aborted) return
+    const isUnderWay = performance.now() - Math.max(-Infinity, ...begun.values()) < markMaxMs
+    if (marking || isUnderWay || closing.signal.aborted) return
     marking = true
     const number = ++marks
     begun.set(number, performance.now())
