@@ -31,7 +31,7 @@ describe('a run of every cache policy', () => {
       factors: {
         policy: {
           ...Object.fromEntries(
-            ['ttl', 'ttl-swr', 'purge-url', 'purge-tag', 'revalidate', 'no-store']
+            ['ttl', 'ttl-swr', 'purge-url', 'purge-tag', 'bounded', 'revalidate', 'no-store']
               .map((policy) => [policy, { policy, door: 'cached' }])
           ),
           'purge-local': { policy: 'purge-url', door: 'local' }
@@ -52,7 +52,7 @@ describe('a run of every cache policy', () => {
       .map(({ page, method, cacheStatus, revision }) => ({ method, status: cacheStatus, text: `${page} ${revision}` }))
 
   test('satisfies the law of the counter under each policy, including the edge\'s own refreshes', () => {
-    assert.equal(trials.length, 7)
+    assert.equal(trials.length, 8)
     for (const {
       cell,
       valid,
@@ -69,7 +69,7 @@ describe('a run of every cache policy', () => {
   })
 
   test('proves storing caches cold, and proves that under the other policies no cache stores a page', () => {
-    for (const policy of ['ttl', 'ttl-swr', 'purge-url', 'purge-tag']) {
+    for (const policy of ['ttl', 'ttl-swr', 'purge-url', 'purge-tag', 'bounded']) {
       const { warm_up: warmUp, ...proof } = of(policy).cold_proof
       assert.deepEqual(proof, { cold: true, observed: ['MISS', 'HIT', 'MISS'], origin_requests: 2 })
       // With a lifetime of a second, a busy machine may have time for fewer reads.
@@ -87,7 +87,7 @@ describe('a run of every cache policy', () => {
   })
 
   test('counts the purges of a trial, by URL or by tag, with at most two calls for each edit', () => {
-    for (const policy of ['ttl', 'ttl-swr', 'revalidate', 'no-store']) assert.equal(of(policy).purges, null)
+    for (const policy of ['ttl', 'ttl-swr', 'bounded', 'revalidate', 'no-store']) assert.equal(of(policy).purges, null)
     for (const [policy, named, other] of [['purge-url', 'urls', 'tags'], ['purge-tag', 'tags', 'urls']]) {
       const { purges, writes_sent: writes } = of(policy)
       assert.ok(writes > 5)
@@ -99,7 +99,7 @@ describe('a run of every cache policy', () => {
   })
 
   test('makes the edge drop an edited page and store the new revision', () => {
-    for (const policy of ['purge-url', 'purge-tag']) {
+    for (const policy of ['purge-url', 'purge-tag', 'bounded']) {
       const written = new Set(samples(policy).filter(({ method }) => method === 'POST').map(({ text }) => text))
       assert.ok(samples(policy).some(({ status, text }) => status === 'HIT' && written.has(text)), policy)
     }
