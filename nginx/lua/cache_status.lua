@@ -15,7 +15,7 @@ function _M.forward(request, entry, missed, now_s)
   local why, detail = missed or "miss", nil
   if entry then
     local fresh = not entry.always_validate and freshness.left_s(entry, now_s) > 0
-    local lost = fresh and entry.bounded and request.cut_off
+    local lost = fresh and entry.bounded and not request.leased
     why = fresh and not lost and "request" or "stale"
     if lost then detail = "purge-log-lost" end
   end

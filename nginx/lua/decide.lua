@@ -34,7 +34,7 @@ end
 -- Returns the action that serves the entry; nil when the request needs the origin.
 local function serve(entry, request, directives, now_s)
   if entry.always_validate or directives["no-cache"] ~= nil then return nil end
-  if entry.bounded and request.cut_off or is_before(entry, request) then return nil end
+  if entry.bounded and not request.leased or is_before(entry, request) then return nil end
   local left_s = freshness.left_s(entry, now_s)
   local max_age = directives["max-age"]
   if max_age ~= nil and freshness.age_s(entry, now_s) > (delta_s(max_age) or 0) then return nil end
@@ -69,7 +69,7 @@ local function ask(entry, request, directives, rules)
   local fields = request.fields
   local no_store = directives["no-store"] ~= nil
   -- A fetch that began before the request is no news for an edge that has lost the purge log.
-  local cut_off = request.cut_off and (not entry or entry.bounded)
+  local cut_off = rules.follows and not request.leased and (not entry or entry.bounded)
   local collapse = rules.collapse and not no_store and not fields.authorization and not cut_off
   local conditional = request.special and names_any(fields, CONDITIONS_AND_RANGE)
   local validator = entry and (entry.etag or entry.last_modified)
@@ -104,8 +104,8 @@ end
 
 --- Returns what to do with a request.
 -- entry: the stored response that the request selects, or nil; see answer.lua
--- request: method, fields, special and cut_off, see request.lua
--- rules: cloudflare (the profile), collapse (false: the request shares no fetch with others)
+-- request: method, fields, special and leased, see request.lua
+-- rules: cloudflare (the profile), collapse (false: the request shares no fetch with others), follows (a purge log)
 -- The action has a kind:
 --   serve_fresh, serve_stale: serve the entry with this cache_status
 --   serve_while_revalidating: the same, and `fetch` in the background unless a fetch of the key is running

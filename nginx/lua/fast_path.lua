@@ -148,12 +148,14 @@ local function answer_bytes(request, var, place, key_bytes, hash)
 end
 
 local function answer_entry(request, var, key, place, hash)
+  -- Before the purges are looked at, which it says are known.
+  local leased = purge_log.is_leased()
   local entry = store.get(key, place)
   if not entry or entry.stale_since_s or entry.always_validate then return false end
   if entry.no_vary_search and entry.uri ~= var.request_uri then return false end
   if not entry.names or #entry.names >= UNROLLED_MAX or not entry.body or entry.status == 204 then return false end
   local age_s = freshness.age_s(entry, now_s())
-  if age_s >= entry.lifetime_s or entry.bounded and not purge_log.is_leased() then return false end
+  if age_s >= entry.lifetime_s or entry.bounded and not leased then return false end
   local sent = entry
   if entry.compressible then
     sent = compression.form(entry, var.http_accept_encoding, var.http_available_dictionary) or entry

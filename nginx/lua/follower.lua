@@ -69,7 +69,7 @@ local function follow_once()
   local said, why = ask(purge_log.position())
   if not said then return nil, why end
   bound_ms = math.min(said.bound_ms, BOUND_MAX_MS)
-  purge_log.reach(said.position)
+  if not purge_log.reach(said.position, said.everything) then return true end
   -- Stale, not void: an answer that nothing has changed is enough.
   if said.everything then purges.everything(true) end
   for _, tag in ipairs(said.tags or {}) do purges.tag(tag, false) end

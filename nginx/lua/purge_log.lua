@@ -32,11 +32,6 @@ function _M.is_leased()
   return until_ms ~= nil and _M.now_ms() < until_ms
 end
 
---- Whether it follows a log, and has no lease.
-function _M.is_cut_off()
-  return dict ~= nil and not _M.is_leased()
-end
-
 --- Returns the position up to which purges are marked, or just being marked; nil when none is known.
 function _M.reached()
   return dict and dict:get("reached")
@@ -55,8 +50,13 @@ function _M.covers(reached, position)
 end
 
 --- Called before the purges up to a position are marked: a fetch that takes the purge clock after a mark finds it.
-function _M.reach(position)
+-- Returns false for an answer that a later one has overtaken: during a reload two workers follow.
+-- anew: the log is another one, or not known before this position
+function _M.reach(position, anew)
+  local reached = dict:get("reached")
+  if reached and position < reached and not anew then return false end
   dict:set("reached", position)
+  return true
 end
 
 --- Called after it. certified_ms: on this clock; bound_ms: of the wiki

@@ -122,7 +122,7 @@ end
 -- base: the key, before Vary, under no_vary_search: the header that the path is known for, or nil
 -- special: it has conditions, a range or directives; with_body
 -- looped: this edge has forwarded the request before
--- cut_off: it has lost the purge log that it follows
+-- leased: it follows a purge log, and may serve what is bounded by that
 -- conditions_said: nginx has read conditions in the request, whether or not the canonical request has them
 -- Returns nil and a reason when the request cannot be answered.
 function _M.read()
@@ -148,7 +148,7 @@ function _M.read()
     method = var.request_method, host = host, host_name = host_name, uri = uri, fields = fields,
     address = address, no_vary_search = no_vary_search.known(address),
     special = conditions_said and names_any(fields, settings.special_headers), conditions_said = conditions_said,
-    with_body = with_body, looped = looped, cut_off = purge_log.is_cut_off(),
+    with_body = with_body, looped = looped, leased = purge_log.is_leased(),
   }
   request.base = _M.base(request, request.no_vary_search)
   return request

@@ -10,7 +10,7 @@ function _M.set(values)
   local cloudflare = values.profile == "cloudflare"
   -- Cloudflare documents no Cache-Status.
   _M.cache_status = not cloudflare
-  _M.collapsing = { cloudflare = cloudflare, collapse = values.collapse }
+  _M.collapsing = { cloudflare = cloudflare, collapse = values.collapse, follows = values.follow ~= nil }
   _M.alone = { cloudflare = cloudflare, collapse = false }
   _M.freshness = {
     cloudflare = cloudflare, default_ttls = values.default_ttls, heuristics = not cloudflare,

@@ -20,6 +20,7 @@ const at = (number) => number.toString(16).padStart(16, '0')
 function createWiki ({ bound_ms: boundMs = BOUND_MS, position = (after) => after ?? at(10) } = {}) {
   const wiki = {
     revision: 1,
+    followers: FOLLOWERS,
     /** @type {(after: string | null) => Said | number | null} */
     log: (after) => after === null
       ? { position: at(10), certified_ms: 0, bound_ms: boundMs, everything: true }
@@ -44,7 +45,7 @@ function createWiki ({ bound_ms: boundMs = BOUND_MS, position = (after) => after
       const etag = `"${wiki.revision}"`
       const after = /** @type {string | undefined} */ (request.headers['purge-log-after'])
       response.setHeader('Cache-Control', 'public, no-cache')
-        .setHeader('Stevec-Cache-Control', FOLLOWERS)
+        .setHeader('Stevec-Cache-Control', wiki.followers)
         .setHeader('Purge-Log-Position', wiki.position(after))
         .setHeader('Cache-Tag', `page-${url.pathname.slice(1)}`)
         .setHeader('Page-Revision', String(wiki.revision))
@@ -204,6 +205,44 @@ test('after a restart nothing is served before the log is known, and all that is
   assert.ok(await isFollowing())
   await edge.get('/a')
   assert.equal((await edge.get('/a')).cache, 'HIT')
+})
+
+test('an edge that no longer follows the log does not trust what it stored while it did', async (t) => {
+  const wiki = createWiki()
+  const { edge, isFollowing } = await start(t, wiki)
+  assert.ok(await isFollowing())
+  await edge.get('/a')
+  assert.equal((await edge.get('/a')).cache, 'HIT')
+  await edge.restart({ follow: undefined })
+  wiki.revision = 2
+  assert.equal((await edge.get('/a')).body, 'revision 2')
+})
+
+test('a page is shown in place of an error only where the wiki allows it, and says so', async (t) => {
+  const wiki = createWiki({ bound_ms: 1_000 })
+  const { edge, isFollowing } = await start(t, wiki)
+  assert.ok(await isFollowing())
+  await edge.get('/a')
+  wiki.followers = 'max-age=3600, stale-if-error=600'
+  await edge.get('/b')
+  await edge.closeOrigin()
+  assert.ok(await waitUntil(async () => (await edge.get('/a')).status === 502, WAIT_MAX_MS))
+  const stale = await edge.get('/b')
+  assert.deepEqual([stale.cache, stale.body], ['STALE', 'revision 1'])
+})
+
+test('the part of a page is bounded like the whole', async (t) => {
+  const wiki = createWiki({ bound_ms: 1_000 })
+  const { edge, isFollowing } = await start(t, wiki)
+  assert.ok(await isFollowing())
+  await edge.get('/a')
+  const part = await edge.get('/a', { Range: 'bytes=0-7' })
+  assert.deepEqual([part.status, part.cache, part.body], [206, 'HIT', 'revision'])
+  wiki.log = () => 503
+  const isAsked = async () => (await edge.get('/a', { Range: 'bytes=0-7' })).cache !== 'HIT'
+  assert.ok(await waitUntil(isAsked, WAIT_MAX_MS))
+  wiki.revision = 2
+  assert.match((await edge.get('/a', { Range: 'bytes=9-9' })).body, /2$/)
 })
 
 test('an edge of several workers has one lease, and a killed worker ends it for the bound at most', async (t) => {

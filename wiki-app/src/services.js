@@ -3,6 +3,7 @@ import { readUsers } from './access/users.js'
 import { createFrontMatterReader } from './archive/front-matter-reader.js'
 import { createImport } from './archive/import.js'
 import { createRelink } from './archive/relink.js'
+import { isFollowed } from './caching/cache-policy.js'
 import { createCaching } from './caching/caching.js'
 import { createOriginCache } from './caching/origin-cache.js'
 import { PURGE } from './caching/purge-entries.js'
@@ -83,7 +84,7 @@ export function createServices (config, log, parts) {
   const { createMetrics, tracing, makeRenderer, makeOldRevisions } = made
   const users = config.USERS_FILE === undefined ? null : readUsers(config.USERS_FILE)
   const database = createDatabase(config.MONGODB_URI, log, {
-    poolMax: config.DATABASE_POOL_MAX, commands: tracing?.commands
+    poolMax: config.DATABASE_POOL_MAX, readConcern: readConcernOf(config), commands: tracing?.commands
   })
   const { connection } = database
   const models = defineModels(connection)
@@ -209,6 +210,9 @@ function digestsOf ({ config, log, database, history, users, watching, createMai
 /** @param {Config} config @param {{connection: Connection, models: Models}} parts @returns {FanOut | undefined} */
 const fanOutOf = ({ WATCH_FAN_OUT: way }, { connection, models }) =>
   way === 'on-read' ? undefined : createFanOut({ connection, models, way })
+
+/** What a failover rolls back is in no log, so no cache that follows the log may have it. @param {Config} config */
+const readConcernOf = ({ CACHE_POLICY: policy }) => isFollowed(policy) ? 'majority' : undefined
 
 /** @param {Config} config @param {Tracing} [tracing] */
 const storeSettingsOf = (config, tracing) => ({

@@ -4,7 +4,7 @@ import mongoose from 'mongoose'
 import { startMongod } from '@stevec/harness/mongod'
 import { pauseProcess, waitUntil } from '@stevec/harness/processes'
 import { tagOf } from '../src/caching/invalidation.js'
-import { logOf } from '../src/purge-log/entries.js'
+import { createPurgeLog, logOf } from '../src/purge-log/entries.js'
 import { createPurgeLogWatch } from '../src/purge-log/watch.js'
 import { get, save, useWiki } from './helper.js'
 
@@ -134,10 +134,10 @@ async function startWatch (t, timing = {}) {
     await connection.close()
   })
   const append = (/** @type {string} */ tag) => entries.insertOne({
-    _id: new mongoose.Types.ObjectId(), at: new Date(), stales: [{ everything: false, urls: [], tags: [tag] }]
+    _id: new mongoose.Types.ObjectId(), at: new Date(), stale: { everything: false, tags: [tag] }
   })
   const after = (/** @type {string | undefined} */ position) => watch.after(position, { waitMs: 0, ageMaxMs: 0 })
-  return { watch, entries, append, after, lines }
+  return { connection, watch, entries, append, after, lines }
 }
 
 test('entries are read from each position, in the order of their commits', async (t) => {
@@ -149,7 +149,7 @@ test('entries are read from each position, in the order of their commits', async
     positions.push((await after(position)).position)
   }
   const tagsAfter = async (/** @type {string} */ from) =>
-    (await after(from)).stales?.flatMap((stale) => stale.everything ? [] : stale.tags)
+    (await after(from)).tags?.sort()
   assert.deepEqual(await tagsAfter(positions[0]), ['a', 'b', 'c'])
   assert.deepEqual(await tagsAfter(positions[1]), ['b', 'c'])
   assert.deepEqual(await tagsAfter(positions[3]), [])
@@ -158,13 +158,13 @@ test('entries are read from each position, in the order of their commits', async
 })
 
 test('a follower that is further behind than the log reaches forgets everything', async (t) => {
-  const { append, after } = await startWatch(t, { entriesMax: 2 })
+  const { append, after } = await startWatch(t, { tagsMax: 4 })
   const { position } = await after(undefined)
   await append('a')
   const second = await after(position)
   for (const tag of ['b', 'c']) await append(tag)
-  assert.equal((await after(position)).stales, null, 'one of three is dropped')
-  assert.equal((await after(second.position)).stales?.length, 2)
+  assert.equal((await after(position)).tags, null, 'one of three is dropped')
+  assert.equal((await after(second.position)).tags?.length, 2)
 })
 
 test('a log that is lost is followed anew, and whoever followed it before forgets everything', async (t) => {
@@ -173,14 +173,57 @@ test('a log that is lost is followed anew, and whoever followed it before forget
   const { position } = await after(undefined)
   await entries.drop()
   await append('b')
-  assert.ok(await waitUntil(async () => (await after(position).catch(() => null))?.stales === null, WAIT_MAX_MS))
+  assert.ok(await waitUntil(async () => (await after(position).catch(() => null))?.tags === null, WAIT_MAX_MS))
+})
+
+test('a log that is followed anew is certain again without a long wait', async (t) => {
+  const { entries, watch } = await startWatch(t, { waitMaxMs: 30_000, markMaxMs: 120_000 })
+  for (let round = 0; round < 3; round++) {
+    await watch.certify(0)
+    await entries.drop()
+    // Some of these begin while nothing is followed.
+    for (let call = 0; call < 20; call++) await watch.certify(0)
+  }
+})
+
+test('a transaction with very many tags makes everything stale, and so do many entries together', async (t) => {
+  const { connection, append, after } = await startWatch(t)
+  const { purges, before } = createPurgeLog(connection)
+  /** @type {import('../src/queue/entries.js').Task[]} */
+  const others = []
+  const later = before(async (tasks) => { others.push(...tasks) })
+  const commitOf = (/** @type {string} */ name, links = 0) => /** @type {import('../src/pages/commit.js').Commit} */ ({
+    name,
+    revision: 1,
+    authors: [],
+    tags: [],
+    linking: Array.from({ length: links }, (_, index) => `${name} ${index}`),
+    links: [],
+    listed: false,
+    above: []
+  })
+  const session = await connection.startSession()
+  t.after(() => session.endSession())
+  const { position } = await after(undefined)
+  await later([...purges.ofCommits([commitOf('a', 2), commitOf('b')]), { kind: 'other', name: 'x' }], session)
+  const few = await after(position)
+  assert.equal(few.tags?.length, 4)
+  assert.deepEqual(others, [{ kind: 'other', name: 'x' }], 'the rest is for the queue')
+  await later(purges.ofCommits(Array.from({ length: 60 }, (_, index) => commitOf(`page ${index}`, 90))), session)
+  const many = await after(few.position)
+  assert.equal(many.tags, null)
+  for (let index = 0; index < 3; index++) {
+    await later(purges.ofCommits([commitOf(`p ${index}`, 90)]), session)
+    await append(`tag ${index}`)
+  }
+  assert.equal((await after(many.position)).tags?.length, 3 * 92)
 })
 
 test('a position that this database never had means another database', async (t) => {
   const { after } = await startWatch(t)
   await after(undefined)
   const answer = await after('ffffffffffffffff')
-  assert.equal(answer.stales, null)
+  assert.equal(answer.tags, null)
 })
 
 test('what a certificate covers is complete: each edit acknowledged before it is at or before its position',
@@ -191,9 +234,9 @@ test('what a certificate covers is complete: each edit acknowledged before it is
       await Promise.all([append(`${round} a`), append(`${round} b`)])
       const certificate = await watch.certify(0)
       const heard = await after(position)
-      assert.equal(heard.stales?.length, 2)
-      const { stales } = await after(certificate.position)
-      assert.deepEqual(stales, [], 'nothing acknowledged before it comes later')
+      assert.equal(heard.tags?.length, 2)
+      const { tags } = await after(certificate.position)
+      assert.deepEqual(tags, [], 'nothing acknowledged before it comes later')
       position = heard.position
     }
   })

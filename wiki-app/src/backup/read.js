@@ -9,6 +9,8 @@ import { BackupError, documentsIn, WrongDatabaseError } from './format.js'
 
 const SELECTION_MS = 5_000
 /** A wiki without pages has these, too. */
+/** See purge-log/entries.js. */
+const PURGE_LOG = 'purge_log'
 const OF_MIGRATIONS = new Set(['migrations', 'migration_lease'])
 /** MongoDB takes messages of up to 48 MB. */
 const BATCH_MAX_BYTES = 8_000_000
@@ -84,6 +86,10 @@ export async function restore ({ uri, file, replace = false, database, signal, o
       if (batch.length >= BATCH_MAX_DOCUMENTS || bytes >= BATCH_MAX_BYTES) await flush()
     })
     await flush()
+    // Caches that follow the log of a wiki that runs.
+    if (present.includes(PURGE_LOG)) {
+      await db.collection(PURGE_LOG).insertOne({ stale: { everything: true }, at: new Date() })
+    }
     return content
   } finally {
     await client.close()

@@ -90,11 +90,12 @@ async function refuseLoneServer (client) {
 
 /**
  * @param {Connection} connection @param {string} uri
- * @param {{poolMax: number, watch: WatchClient, commands?: Commands}} options
+ * @param {{poolMax: number, readConcern?: 'majority', watch: WatchClient, commands?: Commands}} options
  */
-async function open (connection, uri, { poolMax, watch, commands }) {
+async function open (connection, uri, { poolMax, readConcern, watch, commands }) {
   if (connection.db !== undefined) return
-  const client = createClient(uri, { ...OPTIONS, maxPoolSize: poolMax })
+  const reading = readConcern && { readConcern: { level: readConcern } }
+  const client = createClient(uri, { ...OPTIONS, maxPoolSize: poolMax, ...reading })
   Object.assign(client.options, commands?.options)
   watch(client)
   commands?.watch(client)
@@ -112,9 +113,10 @@ const ping = (/** @type {Db} */ db) => db.command({ ping: 1 }, { timeoutMS: PING
 
 /**
  * @param {string} uri @param {import('fastify').FastifyBaseLogger} log
- * @param {{poolMax?: number, commands?: Commands}} [options]  `poolMax`: connections to each server
+ * @param {{poolMax?: number, readConcern?: 'majority', commands?: Commands}} [options]  `poolMax`: connections to each
+ *   server; `readConcern`: 'majority' reads nothing that a failover may still roll back; default: 'local'
  */
-export function createDatabase (uri, log, { poolMax = 100, commands } = {}) {
+export function createDatabase (uri, log, { poolMax = 100, readConcern, commands } = {}) {
   const connection = mongoose.createConnection()
   for (const [name, value] of Object.entries(MONGOOSE_OPTIONS)) connection.set(name, value)
   const monitor = createClient(uri, { ...OPTIONS, maxPoolSize: 1, heartbeatFrequencyMS: MONITOR_HEARTBEAT_MS })
@@ -137,7 +139,7 @@ export function createDatabase (uri, log, { poolMax = 100, commands } = {}) {
 
   async function attempt () {
     try {
-      await open(connection, uri, { poolMax, watch: nodes.watch, commands })
+      await open(connection, uri, { poolMax, readConcern, watch: nodes.watch, commands })
       // Connecting takes longer than later pings.
       await monitor.db().command({ ping: 1 })
       await Promise.all(Object.values(connection.models).map((model) => model.createIndexes()))

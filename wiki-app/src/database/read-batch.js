@@ -9,7 +9,9 @@ export async function readBatch (Model, filter, projection, documentsMax) {
   const find = Model.collection.name
   try {
     // Above the possible number, so the reply says that it is the last (id 0).
-    const command = { find, filter, projection, batchSize: documentsMax + 1 }
+    const { readConcern } = /** @type {import('mongoose').Connection} */ (Model.db).db ?? {}
+    // The driver adds it to no command that it is given.
+    const command = { find, filter, projection, batchSize: documentsMax + 1, ...readConcern && { readConcern } }
     const { cursor: { id, firstBatch } } = await db.command(command, { promoteBuffers: true })
     if (Number(id) === 0) return firstBatch
     db.command({ killCursors: find, cursors: [id] }).catch(() => {})

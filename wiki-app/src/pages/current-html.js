@@ -94,8 +94,9 @@ export function createCurrentHtml ({ Pages, targets, later, renderer, runExclusi
    * @returns {Promise<View | null>} null when the page changed meanwhile
    */
   function relinked (page) {
-    // Each change of the links sets a new mark.
-    const key = `${page.links_outdated} ${page.revision} ${page._id}`
+    // Each change of the links sets a new mark; what else the result has of the page is in the hashes.
+    const { links_outdated: mark, revision, html_hash: html, subpages_hash: subpages } = page
+    const key = `${mark} ${revision} ${html} ${subpages} ${page._id}`
     const correction = relinking.get(key) ?? relink(page, () => relinking.delete(key))
     relinking.set(key, correction)
     return correction

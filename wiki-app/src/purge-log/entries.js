@@ -9,14 +9,15 @@ import { driverOf } from '../database/driver.js'
 /** @import {Later} from '../queue/queue.js' */
 
 /**
- * What edits of one transaction made stale (`stales`), or the mark of a process that watches the log (`mark`).
- * @typedef {{_id: mongoose.Types.ObjectId | string, at: Date, stales?: Stale[], mark?: number}} Logged
+ * What edits of one transaction made stale (`stale`), or the mark of a process that watches the log (`mark`).
+ * @typedef {{everything: true} | {everything: false, tags: string[]}} StaleTags
+ * @typedef {{_id: mongoose.Types.ObjectId | string, at: Date, stale?: StaleTags, mark?: number}} Logged
  */
 
 const schema = new mongoose.Schema({
   _id: mongoose.Schema.Types.Mixed,
   at: Date,
-  stales: mongoose.Schema.Types.Mixed,
+  stale: mongoose.Schema.Types.Mixed,
   mark: Number
 }, { collection: 'purge_log', versionKey: false, strict: 'throw', strictQuery: 'throw' })
 /** Followers get entries from the change stream, so nobody reads old ones. */
@@ -60,8 +61,18 @@ export function createPurgeLog (connection) {
 
   /** @param {Stale[]} stales @param {ClientSession} session */
   async function append (stales, session) {
-    await log.insertOne({ _id: new mongoose.Types.ObjectId(), stales, at: new Date() }, { session })
+    await log.insertOne({ _id: new mongoose.Types.ObjectId(), stale: merged(stales), at: new Date() }, { session })
   }
 }
 
 /** @typedef {ReturnType<typeof createPurgeLog>} PurgeLog */
+
+/** A document has at most 16 MiB, and a cache forgets everything in less time than so many tags. */
+export const TAGS_MAX = 5_000
+
+/** @param {Stale[]} stales @returns {Logged['stale']} */
+function merged (stales) {
+  const tags = [...new Set(stales.flatMap((stale) => stale.everything ? [] : stale.tags))]
+  const everything = stales.some((stale) => stale.everything) || tags.length > TAGS_MAX
+  return everything ? { everything } : { everything, tags }
+}

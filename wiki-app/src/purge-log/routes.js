@@ -2,11 +2,7 @@ import { PURGE_LOG_URL } from '../caching/cache-policy.js'
 
 /** @import {FastifyPluginAsync} from 'fastify' */
 /** @import {CachePolicy} from '../caching/cache-policy.js' */
-/** @import {Stale} from '../caching/invalidation.js' */
 /** @import {PurgeLogWatch} from './watch.js' */
-
-/** More tags than this are answered by everything. */
-const TAGS_MAX = 5_000
 
 const SCHEMA = {
   querystring: {
@@ -19,7 +15,7 @@ const SCHEMA = {
 
 /**
  * What caches that follow the purge log ask, again and again: what edits made stale after a position, or that nothing
- * did. The answer comes with the next entry, or after a fifth of the bound. `certified_ms`: when all that the answer
+ * did. The answer comes with the next entry, or after two fifths of the bound. `certified_ms`: when all that the answer
  * covers was complete, in milliseconds after the request came (negative: before it); a cache that has sent its request
  * at s has, until s + certified_ms + bound_ms, nothing that is older than the bound allows.
  * @type {FastifyPluginAsync<{purgeLogWatch?: Pick<PurgeLogWatch, 'after'>, policy: CachePolicy}>}  purgeLogWatch: where
@@ -33,15 +29,11 @@ export async function purgeLogRoutes (app, { purgeLogWatch, policy: { boundMs } 
   app.get(PURGE_LOG_URL, { config, schema: SCHEMA }, async (request, reply) => {
     const cameMs = performance.now()
     const { after } = /** @type {{after?: string}} */ (request.query)
-    const { position, atMs, stales } = await purgeLogWatch.after(after, options)
+    const { position, ageMs, tags } = await purgeLogWatch.after(after, options)
+    const certifiedMs = Math.floor(performance.now() - cameMs - ageMs)
     reply.header('cache-control', 'private, no-store')
-    return { position, certified_ms: Math.floor(atMs - cameMs), bound_ms: boundMs, ...purgeOf(stales) }
+    return {
+      position, certified_ms: certifiedMs, bound_ms: boundMs, ...tags === null ? { everything: true } : { tags }
+    }
   })
-}
-
-/** @param {Stale[] | null} stales @returns {{everything: true} | {tags: string[]}} */
-function purgeOf (stales) {
-  if (stales === null || stales.some(({ everything }) => everything)) return { everything: true }
-  const tags = [...new Set(stales.flatMap((stale) => stale.everything ? [] : stale.tags))]
-  return tags.length > TAGS_MAX ? { everything: true } : { tags }
 }

@@ -2,29 +2,38 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import createError from '@fastify/error'
 import { retryAfter } from '../http/retry-after.js'
-import { logOf } from './entries.js'
+import { logOf, TAGS_MAX } from './entries.js'
 
 /** @import {FastifyBaseLogger} from 'fastify' */
 /** @import {Connection} from 'mongoose' */
-/** @import {Stale} from '../caching/invalidation.js' */
-/** @import {Logged} from './entries.js' */
+/** @import {Logged, StaleTags} from './entries.js' */
 
 /**
- * That the log is known up to `position`, and that every edit acknowledged before `atMs` is at or before it.
- * @typedef {{position: string, atMs: number}} Certificate  atMs: of performance.now()
+ * That the log is known up to `position`, and that every edit acknowledged before it began is at or before that.
+ * @typedef {{position: string, began: Moment}} Certificate
  */
+
+/** By two clocks: one that nobody sets, and one that goes on while the machine sleeps. */
+const momentNow = () => ({ ms: performance.now(), wall_ms: Date.now() })
+/** @typedef {ReturnType<typeof momentNow>} Moment */
+
+/** @param {Moment} moment @returns {number} ms since then, or more */
+const since = ({ ms, wall_ms: wallMs }) => Math.max(performance.now() - ms, Date.now() - wallMs)
 
 /** @typedef {{operationType: string, clusterTime: import('mongodb').Timestamp, fullDocument?: Logged}} Change */
 
 /**
  * @typedef {object} Timing
- * @property {number} markMaxMs  a mark that takes longer is given up
+ * @property {number} markMaxMs  a mark whose writing takes longer is given up
+ * @property {number} markAgainMs  when one that is written and does not come is followed by another
  * @property {number} waitMaxMs  the longest wait for a certificate
  * @property {number} retryMs  after a failure
- * @property {number} entriesMax  that are kept; a follower that is further behind forgets everything
+ * @property {number} tagsMax  that are kept; a follower that is further behind forgets everything
  */
 /** @type {Timing} */
-const TIMING = { markMaxMs: 2_000, waitMaxMs: 2_000, retryMs: 100, entriesMax: 10_000 }
+const TIMING = { markMaxMs: 2_000, markAgainMs: 250, waitMaxMs: 2_000, retryMs: 100, tagsMax: 100_000 }
+/** A mark that comes later is of no use: the longest bound is a minute. */
+const LOST_MS = 60_000
 /** A silent stream ends its wait so often. */
 const AWAIT_MS = 1_000
 
@@ -51,17 +60,18 @@ const positionOf = (time) => time.toUnsigned().toString(16).padStart(16, '0')
  */
 // eslint-disable-next-line max-lines-per-function -- a closure that is the object: its methods share private state
 export function createPurgeLogWatch ({ connection, log, timing = {} }) {
-  const { markMaxMs, waitMaxMs, retryMs, entriesMax } = { ...TIMING, ...timing }
+  const { markMaxMs, markAgainMs, waitMaxMs, retryMs, tagsMax } = { ...TIMING, ...timing }
   const collection = logOf(connection)
   const own = `mark ${randomUUID()}`
   const closing = new AbortController()
-  /** After `knownFrom`, in the order of the log. @type {{position: string, stales: Stale[]}[]} */
+  /** After `knownFrom`, in the order of the log. @type {{position: string, stale: StaleTags}[]} */
   let entries = []
+  let keptTags = 0
   /** @type {string | null} null: the log is not known */
   let knownFrom = null
   /** @type {Certificate | null} */
   let newest = null
-  /** When each mark was begun that has not come yet. @type {Map<number, number>} */
+  /** When each mark was begun that has not come yet. @type {Map<number, Moment>} */
   let begun = new Map()
   let marks = 0
   let marking = false
@@ -71,23 +81,30 @@ export function createPurgeLogWatch ({ connection, log, timing = {} }) {
 
   function forget () {
     entries = []
+    keptTags = 0
     knownFrom = null
     newest = null
     begun = new Map()
   }
 
+  /** @param {(typeof entries)[number]} entry */
+  function keep (entry) {
+    entries.push(entry)
+    keptTags += sizeOf(entry.stale)
+    let dropped = 0
+    for (; keptTags > tagsMax; dropped++) keptTags -= sizeOf(entries[dropped].stale)
+    if (dropped > 0) knownFrom = entries.splice(0, dropped)[dropped - 1].position
+  }
+
   /** @param {Change} change */
   function take ({ clusterTime, fullDocument }) {
     const position = positionOf(clusterTime)
-    if (fullDocument?.stales !== undefined && knownFrom !== null) {
-      entries.push({ position, stales: fullDocument.stales })
-      if (entries.length > entriesMax) knownFrom = entries.shift()?.position ?? null
-    }
+    if (fullDocument?.stale !== undefined && knownFrom !== null) keep({ position, stale: fullDocument.stale })
     if (fullDocument?._id === own) {
-      const atMs = begun.get(Number(fullDocument.mark))
-      if (atMs !== undefined) {
+      const began = begun.get(Number(fullDocument.mark))
+      if (began !== undefined) {
         for (const mark of begun.keys()) if (mark <= Number(fullDocument.mark)) begun.delete(mark)
-        newest = { position, atMs }
+        newest = { position, began }
         knownFrom ??= position
       }
     }
@@ -135,11 +152,12 @@ export function createPurgeLogWatch ({ connection, log, timing = {} }) {
 
   /** One at a time: written, and come by the stream. */
   async function mark () {
-    const isUnderWay = performance.now() - Math.max(-Infinity, ...begun.values()) < markMaxMs
+    const isUnderWay = [...begun.values()].some((began) => since(began) < markAgainMs)
     if (marking || isUnderWay || closing.signal.aborted) return
     marking = true
+    for (const [old, began] of begun) if (since(began) > LOST_MS) begun.delete(old)
     const number = ++marks
-    begun.set(number, performance.now())
+    begun.set(number, momentNow())
     try {
       await collection.replaceOne(
         { _id: own }, { mark: number, at: new Date() }, { upsert: true, timeoutMS: markMaxMs }
@@ -158,7 +176,7 @@ export function createPurgeLogWatch ({ connection, log, timing = {} }) {
    * @param {number} ageMaxMs @param {string} [position]  that it has to reach
    */
   function current (ageMaxMs, position = '') {
-    if (newest === null || performance.now() - newest.atMs > ageMaxMs || newest.position < position) return undefined
+    if (newest === null || since(newest.began) > ageMaxMs || newest.position < position) return undefined
     return newest
   }
 
@@ -174,14 +192,26 @@ export function createPurgeLogWatch ({ connection, log, timing = {} }) {
       const found = current(ageMaxMs, position)
       if (found) return found
       // It began after the call, so all positions of this database were before it.
-      if (newest !== null && newest.atMs >= calledMs) return newest
+      if (newest !== null && newest.began.ms >= calledMs) return newest
       const leftMs = calledMs + waitMaxMs - performance.now()
       if (leftMs <= 0) break
-      const next = news.next(leftMs)
+      const next = news.next(Math.min(leftMs, markAgainMs))
       mark()
       await next
     }
     throw retryAfter(new Behind(), 1)
+  }
+
+  /** From the end, so that the cost does not depend on how much is kept. @param {string} from @param {string} to */
+  function tagsAfter (from, to) {
+    const tags = new Set()
+    for (let index = entries.length - 1; index >= 0 && entries[index].position > from; index--) {
+      const { position, stale } = entries[index]
+      if (position > to) continue
+      if (stale.everything || tags.size > TAGS_MAX) return null
+      for (const tag of stale.tags) tags.add(tag)
+    }
+    return tags.size > TAGS_MAX ? null : [...tags]
   }
 
   return {
@@ -192,7 +222,8 @@ export function createPurgeLogWatch ({ connection, log, timing = {} }) {
      * Waits until there is an entry after a position, at most `waitMs`, and longer for the certificate.
      * @param {string | undefined} position  undefined: the follower knows nothing
      * @param {{waitMs: number, ageMaxMs: number}} options  ageMaxMs: of the certificate
-     * @returns {Promise<Certificate & {stales: Stale[] | null}>} null: the log is not known from there on
+     * @returns {Promise<{position: string, ageMs: number, tags: string[] | null}>} ageMs: of the certificate, now;
+     *   null: everything is stale, or the log is not known from there on
      * @throws {Error} as `certify`
      */
     async after (position, { waitMs, ageMaxMs }) {
@@ -202,11 +233,13 @@ export function createPurgeLogWatch ({ connection, log, timing = {} }) {
         await news.next(Math.max(1, endMs - performance.now()))
       }
       const certificate = await certify(ageMaxMs, entries.at(-1)?.position)
-      if (position === undefined || knownFrom === null || position < knownFrom || position > certificate.position) {
-        return { ...certificate, stales: null }
+      const isKnown = position !== undefined && knownFrom !== null && position >= knownFrom &&
+        position <= certificate.position
+      return {
+        position: certificate.position,
+        ageMs: since(certificate.began),
+        tags: isKnown ? tagsAfter(position, certificate.position) : null
       }
-      const missed = entries.filter((entry) => entry.position > position && entry.position <= certificate.position)
-      return { ...certificate, stales: missed.flatMap(({ stales }) => stales) }
     },
 
     async open () { watching = watchUntilClosed() },
@@ -219,6 +252,9 @@ export function createPurgeLogWatch ({ connection, log, timing = {} }) {
 }
 
 /** @typedef {ReturnType<typeof createPurgeLogWatch>} PurgeLogWatch */
+
+/** An entry counts, too. @param {StaleTags} stale */
+const sizeOf = (stale) => 1 + (stale.everything ? 0 : stale.tags.length)
 
 function createNews () {
   /** @type {Set<() => void>} */
