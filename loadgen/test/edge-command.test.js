@@ -49,6 +49,27 @@ test('stevec edge caches and purges pages of any application until SIGINT stops 
   assert.ok(await waitUntil(() => sandbox.processes().length === 0, 60_000), JSON.stringify(sandbox.processes()))
 })
 
+test('stevec edge --follow says when there is no purge log to follow', async (t) => {
+  const sandbox = await createSandbox()
+  const [originPort, port] = await freePorts(2)
+  const origin = createServer((_incoming, response) => response.writeHead(404).end())
+  await new Promise((resolve) => origin.listen(originPort, '127.0.0.1', () => resolve(undefined)))
+  const { child, output, done } = sandbox.start([
+    'edge', '--origin', `http://127.0.0.1:${originPort}`, '--listen', String(port), '--follow', '/purge-log',
+    '--cache', path.join(sandbox.directory, 'cache')
+  ])
+  t.after(async () => {
+    child.kill('SIGTERM')
+    await done
+    origin.close()
+    origin.closeAllConnections()
+    sandbox.remove()
+  })
+  const said = /warning: http:\/\/127\.0\.0\.1:\d+\/purge-log answers 404, and a wiki with CACHE_POLICY=bounded/
+  assert.ok(await waitUntil(() => said.test(output.stderr), 60_000), output.stderr)
+  assert.match(readFileSync(path.join(sandbox.directory, 'cache/error.log'), 'utf8'), /cannot be followed/)
+})
+
 test('stevec edge serves https with the user\'s certificate', { skip: noOpenssl }, async (t) => {
   const sandbox = await createSandbox()
   const [originPort, port] = await freePorts(2)
@@ -156,7 +177,8 @@ test('stevec edge refuses wrong options with the reason', async () => {
     [['--origin', 'http://127.0.0.1:1', '--profile', 'squid'], /--profile is cloudflare or rfc9111/],
     [['--origin', 'http://127.0.0.1:1', '--listen', 'nowhere'], /--listen is an IP address and a port/],
     [['--origin', 'http://127.0.0.1:1', '--max-size', 'big'], /--max-size is a number of bytes/],
-    [['--origin', 'http://127.0.0.1:1', '--plan', 'gold'], /--plan can only be free, not "gold"/]
+    [['--origin', 'http://127.0.0.1:1', '--plan', 'gold'], /--plan can only be free, not "gold"/],
+    [['--origin', 'http://127.0.0.1:1', '--follow', 'purge-log'], /--follow is a path such as \/purge-log, not "purge-log"/]
   ])) {
     const { exitCode, stderr } = await sandbox.stevec(['edge', ...args])
     assert.equal(exitCode, 2, args.join(' '))

@@ -5,6 +5,7 @@ import path from 'node:path'
 import { findNginx, prepareRole } from '@stevec/nginx'
 import { readConfig } from '../config.js'
 import { tryLock } from '@stevec/harness/lock'
+import { request } from '@stevec/harness/request'
 import { freePorts } from '@stevec/harness/ports'
 import { isAlive, logTail, startProcess, stopProcess, waitUntil } from '@stevec/harness/processes'
 import { nginxModulesDirectory, requireTool } from '@stevec/harness/tools/locate'
@@ -121,11 +122,23 @@ Examples:
               `token: ${control.token}`,
               `log:   ${path.join(directory, 'access.log')}\n`
             ].join('\n'))
+        if (options.follow !== undefined) warnWithoutLog(new URL(options.follow, values.origin).href, values['origin-ca'])
       })
     } finally {
       release()
     }
   }
+}
+
+/**
+ * Says that there is no log to follow. The edge goes on asking for one.
+ * @param {string} url @param {string} [caFile]
+ */
+async function warnWithoutLog (url, caFile) {
+  const status = await request(url, { caFile }).then((answer) => answer.status, () => 200)
+  if (status === 200) return
+  process.stderr.write(`warning: ${url} answers ${status}, and a wiki with CACHE_POLICY=bounded has its purge log ` +
+    'there; until it has, the edge asks for each of its pages\n')
 }
 
 /**
