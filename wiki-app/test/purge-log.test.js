@@ -26,7 +26,7 @@ async function startWiki (t, uri, settings = {}) {
   return { app, position }
 }
 
-test('a follower that knows nothing gets a position, and is told to forget everything', async (t) => {
+test('a follower that knows nothing gets a position, and has to forget everything', async (t) => {
   const app = await wiki.build(t, BOUNDED)
   const answer = await ask(app)
   assert.equal(answer.statusCode, 200)
@@ -167,7 +167,7 @@ test('a follower that is further behind than the log reaches forgets everything'
   assert.equal((await after(second.position)).tags?.length, 2)
 })
 
-test('a log that is lost is followed anew, and whoever followed it before forgets everything', async (t) => {
+test('a log that is lost is followed anew, and its followers forget everything', async (t) => {
   const { entries, append, after } = await startWatch(t)
   await append('a')
   const { position } = await after(undefined)
