@@ -38,6 +38,7 @@ const COMMANDS = {
   down: () => import('./commands/down.js').then((module) => module.command),
   status: () => import('./commands/status.js').then((module) => module.command),
   run: () => import('./commands/run.js').then((module) => module.command),
+  simulate: () => import('./commands/simulate.js').then((module) => module.command),
   calibrate: () => import('./commands/calibrate.js').then((module) => module.command),
   load: () => import('./commands/load.js').then((module) => module.command),
   trace: () => import('./commands/trace.js').then((module) => module.command),

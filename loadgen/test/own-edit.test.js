@@ -150,6 +150,6 @@ describe('a user\'s own edit, in a wiki that `stevec up` has started', () => {
     assert.equal((await sandbox.stevec(['up', '--policy', 'purge-tag'])).exitCode, 0)
     const unknown = await sandbox.stevec(['up', '--policy', 'never'])
     assert.equal(unknown.exitCode, 2)
-    assert.match(unknown.stderr, /--policy must be one of ttl, .*purge-tag, revalidate, no-store, not "never"/)
+    assert.match(unknown.stderr, /--policy must be one of ttl, .*purge-tag, bounded, revalidate, no-store, not "never"/)
   })
 })

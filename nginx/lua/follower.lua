@@ -1,11 +1,10 @@
 -- Follows the purge log of a wiki with the cache policy `bounded`, in one worker: asks for what came after a position,
 -- marks it as purged, and takes the lease that the answer gives. See docs/decisions/0075.
-local cjson = require("cjson.safe")
+local answers = require("log_answer")
 local connection = require("connection")
 local http1 = require("http1")
 local origin = require("origin")
 local purge_log = require("purge_log")
-local purges = require("purges")
 local settings = require("settings")
 
 local _M = {}
@@ -15,8 +14,6 @@ local ANSWER_BYTES_MAX = 4 * 1024 * 1024
 local SEND_MS, READ_MS = 2000, 5000
 local BOUND_MAX_MS = 60000
 local RETRY_S, RETRY_MAX_S = 0.1, 1
-local POSITION = "^%x+$"
-local POSITION_CHARS = 16
 
 local bound_ms = BOUND_MAX_MS
 
@@ -56,11 +53,8 @@ local function ask(position)
   body, why = exchange(socket, settings.follow .. (position and "?after=" .. position or ""))
   if body == nil then socket:close() end
   if not body then return nil, why end
-  local said = cjson.decode(body)
-  local well_formed = type(said) == "table" and type(said.position) == "string" and #said.position == POSITION_CHARS
-    and string.find(said.position, POSITION) and type(said.certified_ms) == "number"
-    and type(said.bound_ms) == "number" and (said.everything == true or type(said.tags) == "table")
-  if not well_formed then return nil, "its answer is no purge log" end
+  local said = answers.decode(body)
+  if not said then return nil, "its answer is no purge log" end
   return said
 end
 
@@ -68,12 +62,8 @@ local function follow_once()
   local asked_ms = purge_log.now_ms()
   local said, why = ask(purge_log.position())
   if not said then return nil, why end
-  bound_ms = math.min(said.bound_ms, BOUND_MAX_MS)
-  if not purge_log.reach(said.position, said.everything) then return true end
-  -- Stale, not void: an answer that nothing has changed is enough.
-  if said.everything then purges.everything(true) end
-  for _, tag in ipairs(said.tags or {}) do purges.tag(tag, false) end
-  purge_log.lease(said.position, asked_ms + said.certified_ms, bound_ms)
+  bound_ms = said.bound_ms
+  answers.apply(said, asked_ms)
   return true
 end
 

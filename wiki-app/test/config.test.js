@@ -26,6 +26,7 @@ test('an environment without settings gives the defaults; other variables are ig
     CACHE_STALE_WHILE_REVALIDATE_S: 60,
     CACHE_STALE_IF_ERROR_S: 0,
     CACHE_CDN_TTL_S: 86_400,
+    CACHE_BOUND_MS: 500,
     PURGE_REPEAT_AFTER_S: 10,
     PAGE_READS_AT_ONCE: 100,
     DATABASE_POOL_MAX: 100,

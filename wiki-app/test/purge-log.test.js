@@ -121,8 +121,8 @@ test('its requests are no requests of visitors', async (t) => {
 })
 
 /** @param {import('node:test').TestContext} t @param {Partial<import('../src/purge-log/watch.js').Timing>} [timing] */
-async function startWatch (t, timing = {}) {
-  const connection = await mongoose.createConnection(wiki.freshUri()).asPromise()
+async function startWatch (t, timing = {}, uri = wiki.freshUri()) {
+  const connection = await mongoose.createConnection(uri).asPromise()
   /** @type {string[]} */
   const lines = []
   const log = { warn: (/** @type {string} */ line) => { lines.push(line) } }
@@ -155,6 +155,19 @@ test('entries are read from each position, in the order of their commits', async
   assert.deepEqual(await tagsAfter(positions[3]), [])
   ;({ position } = await after(positions[3]))
   assert.ok(position > positions[3])
+})
+
+test('processes that are not equally far are no reason to forget anything', async (t) => {
+  const uri = wiki.freshUri()
+  const [one, other] = [await startWatch(t, {}, uri), await startWatch(t, {}, uri)]
+  await other.after(undefined)
+  for (let turn = 0; turn < 50; turn++) {
+    const certificate = await one.watch.certify(0)
+    // The other one still has a certificate that is younger than this, and was begun before.
+    const heard = await other.watch.after(certificate.position, { waitMs: 0, ageMaxMs: 10_000 })
+    assert.deepEqual(heard.tags, [])
+    assert.ok(heard.position >= certificate.position)
+  }
 })
 
 test('a follower that is further behind than the log reaches forgets everything', async (t) => {

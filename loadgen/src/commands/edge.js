@@ -47,8 +47,8 @@ follows the HTTP caching standard. Runs until Ctrl-C.
   --no-compression     passes responses on as the origin encodes them; by default the edge sends
                        stored text by br, zstd or gzip, and by the client's dictionary (RFC 9842)
   --max-size SIZE      of stored responses, in bytes or with k, m, g: 500m, 2g (default 1g)
-  --follow PATH        the purge log of a wiki with CACHE_POLICY=bounded, /purge-log: the edge shows no
-                       page that is older than the wiki's bound, also when messages are lost
+  --follow PATH        the purge log of a wiki with CACHE_POLICY=bounded, /purge-log: the edge shows
+                       no page that is older than the wiki's bound, also when messages are lost
   --plan free          refuses purge calls beyond the limits of that plan (429)
   --control-port N     of the purge API, on 127.0.0.1 (default a free one)
   --json               addresses and token as one line of JSON

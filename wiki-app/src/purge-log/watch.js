@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto'
-import { setTimeout as sleep } from 'node:timers/promises'
 import createError from '@fastify/error'
 import { retryAfter } from '../http/retry-after.js'
+import { realClock } from '../process/clock.js'
 import { logOf, TAGS_MAX } from './entries.js'
 
 /** @import {FastifyBaseLogger} from 'fastify' */
 /** @import {Connection} from 'mongoose' */
+/** @import {Clock} from '../process/clock.js' */
 /** @import {Logged, StaleTags} from './entries.js' */
 
 /**
@@ -13,12 +14,10 @@ import { logOf, TAGS_MAX } from './entries.js'
  * @typedef {{position: string, began: Moment}} Certificate
  */
 
-/** By two clocks: one that nobody sets, and one that goes on while the machine sleeps. */
-const momentNow = () => ({ ms: performance.now(), wall_ms: Date.now() })
-/** @typedef {ReturnType<typeof momentNow>} Moment */
-
-/** @param {Moment} moment @returns {number} ms since then, or more */
-const since = ({ ms, wall_ms: wallMs }) => Math.max(performance.now() - ms, Date.now() - wallMs)
+/**
+ * By two clocks: one that nobody sets, and one that goes on while the machine sleeps.
+ * @typedef {{ms: number, wall_ms: number}} Moment
+ */
 
 /** @typedef {{operationType: string, clusterTime: import('mongodb').Timestamp, fullDocument?: Logged}} Change */
 
@@ -56,12 +55,14 @@ const positionOf = (time) => time.toUnsigned().toString(16).padStart(16, '0')
  * and waits until the stream brings it: the stream is in the order of the commits, and has only what a majority of the
  * servers has, so everything acknowledged before the mark was written has come before it. Marks are written only while
  * somebody asks. https://www.mongodb.com/docs/manual/changeStreams/ ; docs/decisions/0075.
- * @param {{connection: Connection, log: Pick<FastifyBaseLogger, 'warn'>, timing?: Partial<Timing>}} parts
+ * @typedef {{connection: Pick<Connection, 'db'>, collection?: ReturnType<typeof logOf>}} Source
+ * @param {Source & {log: Pick<FastifyBaseLogger, 'warn'>, timing?: Partial<Timing>, clock?: Clock}} parts
  */
 // eslint-disable-next-line max-lines-per-function -- a closure that is the object: its methods share private state
-export function createPurgeLogWatch ({ connection, log, timing = {} }) {
+export function createPurgeLogWatch ({
+  connection, collection = logOf(/** @type {Connection} */ (connection)), log, timing = {}, clock = realClock
+}) {
   const { markMaxMs, markAgainMs, waitMaxMs, retryMs, tagsMax } = { ...TIMING, ...timing }
-  const collection = logOf(connection)
   const own = `mark ${randomUUID()}`
   const closing = new AbortController()
   /** After `knownFrom`, in the order of the log. @type {{position: string, stale: StaleTags}[]} */
@@ -77,7 +78,11 @@ export function createPurgeLogWatch ({ connection, log, timing = {} }) {
   let marking = false
   let brokenLogged = false
   let watching = Promise.resolve()
-  const news = createNews()
+  const news = createNews(clock)
+  const momentNow = () => ({ ms: clock.now(), wall_ms: clock.wall() })
+
+  /** @param {Moment} moment @returns {number} ms since then, or more */
+  const since = ({ ms, wall_ms: wallMs }) => Math.max(clock.now() - ms, clock.wall() - wallMs)
 
   function forget () {
     entries = []
@@ -146,7 +151,7 @@ export function createPurgeLogWatch ({ connection, log, timing = {} }) {
         }
         brokenLogged = true
       }
-      await sleep(retryMs, undefined, { signal: closing.signal, ref: false }).catch(() => {})
+      await clock.sleep(retryMs, closing.signal)
     }
   }
 
@@ -165,7 +170,7 @@ export function createPurgeLogWatch ({ connection, log, timing = {} }) {
     } catch {
       // The caller waits until it is too late for it.
       begun.delete(number)
-      await sleep(retryMs, undefined, { signal: closing.signal, ref: false }).catch(() => {})
+      await clock.sleep(retryMs, closing.signal)
     }
     marking = false
     news.tell()
@@ -187,13 +192,13 @@ export function createPurgeLogWatch ({ connection, log, timing = {} }) {
    * @throws {Error} 503 when there is none in time
    */
   async function certify (ageMaxMs, position) {
-    const calledMs = performance.now()
+    const calledMs = clock.now()
     while (!closing.signal.aborted) {
       const found = current(ageMaxMs, position)
       if (found) return found
       // It began after the call, so all positions of this database were before it.
       if (newest !== null && newest.began.ms >= calledMs) return newest
-      const leftMs = calledMs + waitMaxMs - performance.now()
+      const leftMs = calledMs + waitMaxMs - clock.now()
       if (leftMs <= 0) break
       const next = news.next(Math.min(leftMs, markAgainMs))
       mark()
@@ -227,12 +232,14 @@ export function createPurgeLogWatch ({ connection, log, timing = {} }) {
      * @throws {Error} as `certify`
      */
     async after (position, { waitMs, ageMaxMs }) {
-      const endMs = performance.now() + waitMs
+      const endMs = clock.now() + waitMs
       const isThere = () => position === undefined || (entries.at(-1)?.position ?? '') > position
-      while (!isThere() && performance.now() < endMs && !closing.signal.aborted) {
-        await news.next(Math.max(1, endMs - performance.now()))
+      while (!isThere() && clock.now() < endMs && !closing.signal.aborted) {
+        await news.next(Math.max(1, endMs - clock.now()))
       }
-      const certificate = await certify(ageMaxMs, entries.at(-1)?.position)
+      // Another process may have told the follower of more than this one has seen.
+      const [least] = [position ?? '', entries.at(-1)?.position ?? ''].sort().reverse()
+      const certificate = await certify(ageMaxMs, least)
       const isKnown = position !== undefined && knownFrom !== null && position >= knownFrom &&
         position <= certificate.position
       return {
@@ -256,7 +263,8 @@ export function createPurgeLogWatch ({ connection, log, timing = {} }) {
 /** An entry counts, too. @param {StaleTags} stale */
 const sizeOf = (stale) => 1 + (stale.everything ? 0 : stale.tags.length)
 
-function createNews () {
+/** @param {Clock} clock */
+function createNews (clock) {
   /** @type {Set<() => void>} */
   const waits = new Set()
   return {
@@ -264,11 +272,11 @@ function createNews () {
     /** @param {number} maxMs @returns {Promise<void>} */
     next: (maxMs) => new Promise((resolve) => {
       const end = () => {
-        clearTimeout(timer)
+        cancel()
         waits.delete(end)
         resolve()
       }
-      const timer = setTimeout(end, maxMs)
+      const cancel = clock.after(maxMs, end)
       waits.add(end)
     })
   }

@@ -1,0 +1,49 @@
+/** @import {Time} from './time.js' */
+
+/**
+ * A process on a machine with a clock of its own. It can be stopped for a while (alone, or with its machine), and
+ * killed; what comes meanwhile it sees afterwards.
+ * @param {{time: Time, rate: number}} parts  rate: of its clock, about 1
+ */
+export function startProcess ({ time, rate }) {
+  let stoppedUntilMs = 0
+  let isAlive = true
+  let sleptMs = 0
+  let wallOffsetMs = 0
+
+  /** @param {() => void} run */
+  function whileRunning (run) {
+    if (!isAlive) return
+    if (time.now() < stoppedUntilMs) time.after(stoppedUntilMs - time.now(), () => whileRunning(run))
+    else run()
+  }
+  // Node's timers take a millisecond at least.
+  const after = (/** @type {number} */ ms, /** @type {() => void} */ end) =>
+    time.after(Math.max(1, ms) / rate, () => whileRunning(end))
+
+  return {
+    whileRunning,
+    clock: {
+      now: () => time.now() * rate - sleptMs,
+      wall: () => time.now() * rate + wallOffsetMs,
+      after,
+      /** @param {number} ms @returns {Promise<void>} */
+      sleep: (ms) => new Promise((resolve) => { after(ms, resolve) })
+    },
+    /** @template T @param {Promise<T>} promise @returns {Promise<T>} settled when the process runs */
+    seen: (promise) => new Promise((resolve, reject) => {
+      promise.then((value) => whileRunning(() => resolve(value)), (error) => whileRunning(() => reject(error)))
+    }),
+    /** @param {number} ms */
+    stop (ms) { if (time.now() >= stoppedUntilMs) stoppedUntilMs = time.now() + ms },
+    /** The clock that nobody sets stands with the machine. @param {number} ms */
+    sleep (ms) {
+      if (time.now() < stoppedUntilMs) return
+      stoppedUntilMs = time.now() + ms
+      time.after(ms, () => { sleptMs += ms * rate })
+    },
+    /** @param {number} ms */
+    setWallClock (ms) { wallOffsetMs += ms },
+    kill () { isAlive = false }
+  }
+}
