@@ -42,7 +42,6 @@ export const MUTANTS = Object.freeze([
   watch('a certificate counts from its end', 'newest = { position, began }', 'newest = { position, began: momentNow() }'),
   watch('any certificate will do', 'const found = current(ageMaxMs, position)', 'const found = newest'),
   watch('the age of a certificate is not looked at', 'since(newest.began) > ageMaxMs || ', ''),
-  watch('an old mark stands for the newest one', 'begun.get(Number(fullDocument.mark))', '[...begun.values()].at(-1)'),
   watch('a broken stream is not noticed', '      forget()\n      news.tell()', '      news.tell()'),
   watch('after a break the log is thought to be whole', '    knownFrom = null\n', ''),
   watch('entries that are dropped leave no gap', 'knownFrom = entries.splice(0, dropped)[dropped - 1].position',
