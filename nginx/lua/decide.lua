@@ -27,8 +27,8 @@ end
 
 -- Whether the client has seen a later revision of the page, or saved one.
 local function is_before(entry, request)
-  local least = request.special and tonumber(request.fields["page-revision-min"])
-  return least ~= nil and least ~= false and (tonumber(entry.revision) or 0) < least
+  local least = request.special and tonumber(request.fields["page-revision-min"]) or 0
+  return (tonumber(entry.revision) or 0) < least
 end
 
 -- Returns the action that serves the entry; nil when the request needs the origin.

@@ -27,6 +27,7 @@ local function read_body(answer)
   end
 end
 
+-- Returns the body; nil and a reason when the socket is of no more use, false and a reason for another answer.
 local function exchange(socket, uri)
   socket:settimeouts(SEND_MS, SEND_MS, READ_MS + bound_ms)
   local host = settings.origin_host ~= "" and settings.origin_host or "127.0.0.1"
@@ -37,11 +38,8 @@ local function exchange(socket, uri)
   local body
   body, why = read_body(answer)
   if not body then return nil, why end
-  if answer.status ~= 200 then
-    origin.release(answer)
-    return false, "it answered " .. answer.status
-  end
   origin.release(answer)
+  if answer.status ~= 200 then return false, "it answered " .. answer.status end
   return body
 end
 

@@ -8,6 +8,7 @@ import { promisify } from 'node:util'
 import { Eta } from 'eta'
 import { cacheDirectoryOf, edgeView } from './edge-view.js'
 import { openCache, refuseForeign, refuseInUse } from './folder.js'
+import { LUA_MODULES } from './lua-configuration.js'
 import { storeIdentity } from './store-identity.js'
 import { areChecked, wikisView } from './wikis.js'
 
@@ -15,8 +16,6 @@ export { findNginx } from './folder.js'
 
 const SOURCES = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '..')
 const eta = new Eta({ views: path.join(SOURCES, 'templates'), autoEscape: false, autoTrim: [false, 'nl'] })
-
-const LUA_MODULES = ['ndk_http_module', 'ngx_http_lua_module']
 
 /** Characters that would end a quoted string in nginx's configuration or start a variable. */
 const UNQUOTABLE = /["$\\\n\r]/

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { nginxModulesDirectory, requireTool } from '@stevec/harness/tools/locate'
+import { luaConfiguration } from '@stevec/nginx/lua-configuration'
 
 const LUA = fileURLToPath(new URL('../lua', import.meta.url))
 const TIMEOUT_MS = 60_000
@@ -11,8 +12,7 @@ const { path: BINARY } = requireTool('nginx')
 const MODULES = nginxModulesDirectory(BINARY)
 
 /**
- * Runs the edge's Lua modules without a server. The only Lua that set-up installs is the one in nginx, so an nginx runs
- * the code while it reads its configuration, and then exits. The modules see no `ngx`.
+ * Runs the edge's Lua modules without a server. They see no `ngx`.
  * @param {string} code  the body of a function of `input` that returns a value
  * @param {unknown} input  any JSON value
  * @returns {any} what the code returned
@@ -24,14 +24,11 @@ export function runLua (code, input) {
   try {
     mkdirSync(file('temp'))
     writeFileSync(file('input.json'), JSON.stringify(input))
-    writeFileSync(file('nginx.conf'), `
-${['ndk_http_module', 'ngx_http_lua_module'].map((name) => `load_module ${MODULES}/${name}.so;`).join('\n')}
-daemon off; master_process off; pid ${file('nginx.pid')}; error_log stderr; events {}
-http {
-  access_log off;
-  ${['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((name) => `${name}_temp_path ${file('temp')};`).join(' ')}
-  lua_package_path "${LUA}/?.lua;;";
-  init_by_lua_block {
+    writeFileSync(file('nginx.conf'), luaConfiguration({
+      directory,
+      modulesDirectory: MODULES,
+      path: `${LUA}/?.lua`,
+      code: `
     ngx = nil
     local cjson = require("cjson")
     local function run(input)
@@ -48,9 +45,8 @@ http {
     file = assert(io.open("${file('output.json')}", "w"))
     file:write(result)
     file:close()
-    os.exit(0)
-  }
-}`)
+    os.exit(0)`
+    }))
     const args = ['-p', directory, '-c', file('nginx.conf')]
     const { status, stderr } = spawnSync(BINARY, args, { encoding: 'utf8', timeout: TIMEOUT_MS })
     if (status !== 0) throw new Error(`Lua in nginx ended with ${status}: ${stderr}`)

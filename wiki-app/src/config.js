@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { customCleanEnv, makeExactValidator } from 'envalid'
 import { readToken } from '@stevec/cdn/wiki'
-import { needsPurges } from './caching/cache-policy.js'
+import { isFollowed, needsPurges } from './caching/cache-policy.js'
 import { ConfigError } from './config-error.js'
 import { WRITE_BEHIND } from './deferred/strategy-names.js'
 import { WRITE_STRATEGIES } from './pages/commit.js'
@@ -77,7 +77,7 @@ function check (env) {
       'PURGE_TOKEN or PURGE_TOKEN_FILE: no edit would purge the CDN, which would serve old pages for ' +
       `${config.CACHE_CDN_TTL_S} s`)
   }
-  if (config.CACHE_POLICY === 'bounded') checkBound(config)
+  if (isFollowed(config.CACHE_POLICY)) checkBound(config)
   checkPictures(config)
   checkMail(config)
   return config.PURGE_ZONE === undefined ? config : withPurgeToken(config)

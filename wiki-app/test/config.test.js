@@ -319,3 +319,24 @@ test('CACHE_STALE_IF_ERROR_S adds stale-if-error to cacheable policies, not to n
   assert.equal(cachePolicy('purge-url', lifetimes).headers['cdn-cache-control'], 'max-age=3600, stale-if-error=600')
   assert.equal(cachePolicy('no-store', lifetimes).headers['cache-control'], 'private, no-store')
 })
+
+for (const [what, settings, message] of /** @type {[string, Record<string, string>, RegExp][]} */ ([
+  ['saves that are stored later', { WRITE_STRATEGY: 'unsafe-async' }, /choose sync or group-commit$/],
+  ['a cache in the wiki', { ORIGIN_CACHE_MIB: '8' }, /does not follow the purge log; set it to 0$/],
+  ['reads from other servers', { MONGODB_URI: 'mongodb://db/wiki?replicaSet=rs&readPreference=nearest' },
+    /another server than the primary may have older texts$/]
+])) {
+  test(`a bound on staleness is refused with ${what}`, () => {
+    assert.throws(() => readConfig({ CACHE_POLICY: 'bounded', ...settings }), (error) => {
+      assert.ok(error instanceof ConfigError)
+      assert.match(error.message, message)
+      return true
+    })
+  })
+}
+
+test('a bound on staleness goes with the primary named, and with each durable way to save', () => {
+  const primary = 'mongodb://db/wiki?readPreference=primary&replicaSet=rs'
+  assert.equal(readConfig({ CACHE_POLICY: 'bounded', MONGODB_URI: primary }).CACHE_BOUND_MS, 500)
+  assert.equal(readConfig({ CACHE_POLICY: 'bounded', WRITE_STRATEGY: 'group-commit' }).CACHE_POLICY, 'bounded')
+})

@@ -1,4 +1,5 @@
 import { EXIT } from '../exit-codes.js'
+import { violatedShareMax } from '../histories/staleness.js'
 import { MUTANTS } from '../simulate/mutants.js'
 import { simulate } from '../simulate/simulate.js'
 import { integerOption, refuseMore } from './options.js'
@@ -77,7 +78,7 @@ async function run ({ seed, reads, ...plan }) {
     if (reads > READS_OF_A_SEED) process.stderr.write(`\r${sums.reads} reads, seed ${next} `)
   }
   if (reads > READS_OF_A_SEED) process.stderr.write('\n')
-  const share = 1 - 0.05 ** (1 / sums.reads)
+  const share = violatedShareMax(sums.reads)
   process.stdout.write(`${sums.reads} reads, none older than ${plan.boundMs} ms: at most ${share.toExponential(1)} of such ` +
     `reads are, with 95 % confidence\n${sums.stale} were stale, by ${oldestMs.toFixed(0)} ms at most; ${sums.hits} HITs; ` +
     `${sums.saves} saves; ${sums.refused} refused, ${sums.lost} without an answer\n`)

@@ -28,10 +28,16 @@ export function createStaleness (saves) {
 }
 
 /**
+ * Of `reads` reads none violated the bound: of all reads under these conditions, at most this share does, with 95 %
+ * confidence. Clopper and Pearson, for no success: 1 − 0.05^(1/n).
+ * @param {number} reads
+ */
+export const violatedShareMax = (reads) => reads === 0 ? 1 : 1 - 0.05 ** (1 / reads)
+
+/**
  * @param {{reads: Read[], saves: Save[]}} history @param {number} boundMs
  * @returns {{reads: number, stale: number, violations: Read[], staleness_max_ms: number, violated_share_max: number}}
- *   violated_share_max: of all reads under these conditions, at most so many violate the bound, with 95 % confidence
- *   (Clopper and Pearson for no violation: 1 − 0.05^(1/n)); 1 if one does
+ *   violated_share_max: see violatedShareMax; 1 if one does
  */
 export function judgeStaleness ({ reads, saves }, boundMs) {
   const stalenessOf = createStaleness(saves)
@@ -49,6 +55,6 @@ export function judgeStaleness ({ reads, saves }, boundMs) {
     stale,
     violations,
     staleness_max_ms: maxMs,
-    violated_share_max: violations.length > 0 || reads.length === 0 ? 1 : 1 - 0.05 ** (1 / reads.length)
+    violated_share_max: violations.length > 0 ? 1 : violatedShareMax(reads.length)
   }
 }

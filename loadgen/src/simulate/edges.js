@@ -5,6 +5,7 @@ import path from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { nginxModulesDirectory, requireTool } from '@stevec/harness/tools/locate'
+import { luaConfiguration } from '@stevec/nginx/lua-configuration'
 
 const SCRIPT = fileURLToPath(new URL('edges.lua', import.meta.url))
 const LUA = fileURLToPath(new URL('../../../nginx/lua', import.meta.url))
@@ -12,32 +13,26 @@ const LUA = fileURLToPath(new URL('../../../nginx/lua', import.meta.url))
 /** @import {Mutation} from './mutants.js' */
 
 /**
- * Starts the edges' Lua. The only LuaJIT that set-up installs is nginx's, so an nginx runs it while it reads its
- * configuration.
+ * Starts the edges' Lua, which goes on until `stop`.
  * @param {Pick<Mutation, 'file' | 'from' | 'to'>[]} mutations  of files of nginx/lua
  */
 export function startEdges (mutations) {
   const directory = mkdtempSync(path.join(tmpdir(), 'stevec-simulation-'))
   const file = (/** @type {string} */ name) => path.join(directory, name)
   const binary = requireTool('nginx').path
-  const modules = nginxModulesDirectory(binary)
   mkdirSync(file('temp'))
   writeFileSync(file('mutations.json'), JSON.stringify(mutations))
-  writeFileSync(file('nginx.conf'), `
-${['ndk_http_module', 'ngx_http_lua_module'].map((name) => `load_module ${modules}/${name}.so;`).join('\n')}
-daemon off; master_process off; pid ${file('nginx.pid')}; error_log stderr; events {}
-http {
-  access_log off;
-  ${['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((name) => `${name}_temp_path ${file('temp')};`).join(' ')}
-  init_by_lua_block {
+  writeFileSync(file('nginx.conf'), luaConfiguration({
+    directory,
+    modulesDirectory: nginxModulesDirectory(binary),
+    code: `
     local file = assert(io.open("${file('mutations.json')}"))
     local mutations = require("cjson").decode(file:read("*a"))
     file:close()
     local done, why = xpcall(function() assert(loadfile("${SCRIPT}"))("${LUA}", mutations) end, debug.traceback)
     if not done then io.stderr:write(why) end
-    os.exit(done and 0 or 1)
-  }
-}`)
+    os.exit(done and 0 or 1)`
+  }))
   const child = spawn(binary, ['-p', directory, '-c', file('nginx.conf')], { stdio: ['pipe', 'pipe', 'pipe'] })
   let said = ''
   child.stderr.on('data', (chunk) => { said += chunk })

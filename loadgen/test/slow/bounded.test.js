@@ -19,6 +19,8 @@ const READERS = 8
 const PAGES = 4
 const MINUTES_MAX = 8
 const ANSWER_MAX_MS = 5_000
+/** A client waits before it tries again. */
+const REFUSED_PAUSE_MS = 100
 const WAIT_MAX_MS = 60_000
 
 /** @typedef {import('../../src/stack/state.js').StackState} StackState */
@@ -86,7 +88,7 @@ async function load (state, { saves, reads, counts }, isOver) {
       if (answer?.statusCode !== 200) {
         if (answer === null) counts.lost++
         else counts.refused++
-        await sleep(5)
+        await sleep(REFUSED_PAUSE_MS)
         continue
       }
       const revision = Number(answer.headers['page-revision'])
