@@ -4,6 +4,7 @@ import mongoose from 'mongoose'
 import { startMongod } from '@stevec/harness/mongod'
 import { pauseProcess, waitUntil } from '@stevec/harness/processes'
 import { tagOf } from '../src/caching/invalidation.js'
+import { realClock } from '../src/process/clock.js'
 import { createPurgeLog, logOf } from '../src/purge-log/entries.js'
 import { createPurgeLogWatch } from '../src/purge-log/watch.js'
 import { get, save, useWiki } from './helper.js'
@@ -121,12 +122,12 @@ test('its requests are no requests of visitors', async (t) => {
 })
 
 /** @param {import('node:test').TestContext} t @param {Partial<import('../src/purge-log/watch.js').Timing>} [timing] */
-async function startWatch (t, timing = {}, uri = wiki.freshUri()) {
+async function startWatch (t, timing = {}, uri = wiki.freshUri(), clock = realClock) {
   const connection = await mongoose.createConnection(uri).asPromise()
   /** @type {string[]} */
   const lines = []
   const log = { warn: (/** @type {string} */ line) => { lines.push(line) } }
-  const watch = createPurgeLogWatch({ connection, log: /** @type {any} */ (log), timing })
+  const watch = createPurgeLogWatch({ connection, log: /** @type {any} */ (log), timing, clock })
   const entries = logOf(connection)
   await watch.open()
   t.after(async () => {
@@ -178,6 +179,16 @@ test('a follower that is further behind than the log reaches forgets everything'
   for (const tag of ['b', 'c']) await append(tag)
   assert.equal((await after(position)).tags, null, 'one of three is dropped')
   assert.equal((await after(second.position)).tags?.length, 2)
+})
+
+test('a certificate ages while the machine sleeps, though the clock of Node stands', async (t) => {
+  let sleptMs = 0
+  const clock = { ...realClock, uptime: () => realClock.uptime() + sleptMs }
+  const { watch } = await startWatch(t, {}, wiki.freshUri(), clock)
+  await watch.certify(0)
+  assert.ok(watch.current(3_600_000))
+  sleptMs = 3_600_000
+  assert.equal(watch.current(3_600_000), undefined)
 })
 
 test('a log that is lost is followed anew, and its followers forget everything', async (t) => {

@@ -9,7 +9,7 @@ const READS_MAX = 100_000_000
 /** Reads of one seed; then the next one begins. */
 const READS_OF_A_SEED = 20_000
 /** In which each planted fault has to be found, in parts. */
-const [FAULT_READS, FAULT_SEED_READS] = [60_000, 5_000]
+const [FAULT_READS, FAULT_SEED_READS] = [300_000, 5_000]
 
 /** @type {import('../cli.js').Command} */
 export const command = {

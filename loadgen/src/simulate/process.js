@@ -1,5 +1,8 @@
 /** @import {Time} from './time.js' */
 
+/** Of /proc/uptime. */
+const UPTIME_STEP_MS = 10
+
 /**
  * A process on a machine with a clock of its own. It can be stopped for a while (alone, or with its machine), and
  * killed; what comes meanwhile it sees afterwards.
@@ -25,6 +28,8 @@ export function startProcess ({ time, rate }) {
     whileRunning,
     clock: {
       now: () => time.now() * rate - sleptMs,
+      uptime: () => Math.floor(time.now() * rate / UPTIME_STEP_MS) * UPTIME_STEP_MS,
+      /** The time of day, for a planted fault. */
       wall: () => time.now() * rate + wallOffsetMs,
       after,
       /** @param {number} ms @returns {Promise<void>} */

@@ -92,7 +92,10 @@ function createWorld ({ time, random, modules, edges: lua, boundMs, say }) {
     swallow: () => links.swallow(numberBelow(EDGES), 200 + 2_500 * random()),
     delay: () => links.delay(numberBelow(EDGES), 50 + 900 * random(), 3_000 * random()),
     stop: () => anyWiki().stop(50 + 2_000 * random() ** 2),
-    sleep: () => anyWiki().sleep(100 + 3_000 * random()),
+    sleep () {
+      anyWiki().sleep(100 + 3_000 * random())
+      if (random() < 0.5) database.cutOffPrimary(4_000)
+    },
     clock: () => anyWiki().setWallClock(20_000 * (random() - 0.5)),
     kill () {
       const number = numberBelow(WIKIS)

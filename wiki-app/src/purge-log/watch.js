@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import createError from '@fastify/error'
 import { retryAfter } from '../http/retry-after.js'
-import { realClock } from '../process/clock.js'
+import { realClock, UPTIME_STEP_MS } from '../process/clock.js'
 import { logOf, TAGS_MAX } from './entries.js'
 
 /** @import {FastifyBaseLogger} from 'fastify' */
@@ -15,8 +15,8 @@ import { logOf, TAGS_MAX } from './entries.js'
  */
 
 /**
- * By two clocks: one that nobody sets, and one that goes on while the machine sleeps.
- * @typedef {{ms: number, wall_ms: number}} Moment
+ * By two clocks that nobody sets: an exact one, and one that goes on while the machine sleeps.
+ * @typedef {{ms: number, uptime_ms: number}} Moment
  */
 
 /** @typedef {{operationType: string, clusterTime: import('mongodb').Timestamp, fullDocument?: Logged}} Change */
@@ -79,10 +79,11 @@ export function createPurgeLogWatch ({
   let brokenLogged = false
   let watching = Promise.resolve()
   const news = createNews(clock)
-  const momentNow = () => ({ ms: clock.now(), wall_ms: clock.wall() })
+  const momentNow = () => ({ ms: clock.now(), uptime_ms: clock.uptime() })
 
   /** @param {Moment} moment @returns {number} ms since then, or more */
-  const since = ({ ms, wall_ms: wallMs }) => Math.max(clock.now() - ms, clock.wall() - wallMs)
+  const since = ({ ms, uptime_ms: uptimeMs }) =>
+    Math.max(clock.now() - ms, clock.uptime() - uptimeMs + UPTIME_STEP_MS)
 
   function forget () {
     entries = []
