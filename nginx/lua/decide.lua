@@ -25,10 +25,13 @@ local function directives_of(request, rules)
   return {}
 end
 
--- Whether the client has seen a later revision of the page, or saved one.
+-- Whether the client has seen a later revision of the page, or saved one. Only under a purge log is that promised, and
+-- for all other responses the header would be a way around the cache: docs/decisions/0077.
 local function is_before(entry, request)
-  local least = request.special and tonumber(request.fields["page-revision-min"]) or 0
-  return (tonumber(entry.revision) or 0) < least
+  if not entry.bounded or not request.special then return false end
+  local said = request.fields["page-revision-min"]
+  local least = type(said) == "string" and string.find(said, "^%d+$") and tonumber(said)
+  return least and (tonumber(entry.revision) or 0) < least
 end
 
 -- Returns the action that serves the entry; nil when the request needs the origin.

@@ -1,12 +1,12 @@
 import { isAbsolute } from 'node:path'
 import { trustOf } from './access/client.js'
 import { ACCESS_MODES } from './access/roles.js'
-import { CACHE_POLICY_NAMES } from './caching/cache-policy.js'
+import { CACHE_SETTINGS } from './caching/settings.js'
 import { STORAGE_NAMES } from './files/storage/storage.js'
 import { MAIL_SETTINGS } from './mail/settings.js'
 import { SAVING_SETTINGS } from './saving-settings.js'
 import {
-  APIS_MAX, areApiUrls, areHeaders, choice, integer, isHttpAddress, isMongodbUri, isOrigin, isThere, listed, optional,
+  APIS_MAX, areApiUrls, areHeaders, choice, integer, isHttpAddress, isMongodbUri, isOrigin, isThere, optional,
   pageName, share, text
 } from './setting-readers.js'
 import { parseRedisUrl } from './shared/address.js'
@@ -16,7 +16,6 @@ import { SAMPLERS } from './tracing/samplers.js'
 import { FAN_OUTS } from './watching/fan-out.js'
 
 const MIB = 1_048_576
-const YEAR_S = 31_536_000
 const LOG_LEVELS = /** @type {const} */ (['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
 
 /** Types, checks and the table in wiki-app/README.md (settings-table.js) come from here. */
@@ -66,36 +65,7 @@ export const SETTINGS = {
     default: 'database',
     does: 'where they are read from: `database`, or `redis`, which keeps copies in `REDIS_URL`'
   }),
-  CACHE_POLICY: choice(CACHE_POLICY_NAMES, {
-    default: 'ttl',
-    does: `how caches may store pages, see below: ${listed(CACHE_POLICY_NAMES)}`
-  }),
-  CACHE_TTL_S: integer(0, YEAR_S, {
-    default: 180,
-    allowed: 'a whole number of seconds from 0 to 31536000 (a year)',
-    does: 'for `ttl` and `ttl-swr`: how long caches may serve a copy'
-  }),
-  CACHE_STALE_WHILE_REVALIDATE_S: integer(0, YEAR_S, {
-    default: 60,
-    allowed: 'a whole number of seconds from 0 to 31536000 (a year)',
-    does: 'for `ttl-swr`: how long after that they may serve it while they fetch a new one (RFC 5861)'
-  }),
-  CACHE_STALE_IF_ERROR_S: integer(0, YEAR_S, {
-    default: 0,
-    allowed: 'a whole number of seconds from 0 to 31536000 (a year)',
-    does: 'how long after that they may serve it while the wiki does not answer (RFC 5861)'
-  }),
-  // How long a lost purge leaves an old page in the CDN.
-  CACHE_CDN_TTL_S: integer(1, YEAR_S, {
-    default: 86_400,
-    allowed: 'a whole number of seconds from 1 to 31536000 (a year)',
-    does: 'for `purge-url`, `purge-tag` and `bounded`: how long a cache that gets purges may serve a copy'
-  }),
-  CACHE_BOUND_MS: integer(100, 60_000, {
-    default: 500,
-    allowed: 'a whole number of milliseconds from 100 to 60000',
-    does: 'for `bounded`: how old a text may be, beside the newest one that is saved, in every cache'
-  }),
+  ...CACHE_SETTINGS,
   // As many as the driver gets in one response.
   PAGE_READS_AT_ONCE: integer(1, 100, {
     default: 100,

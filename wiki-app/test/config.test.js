@@ -27,6 +27,7 @@ test('an environment without settings gives the defaults; other variables are ig
     CACHE_STALE_IF_ERROR_S: 0,
     CACHE_CDN_TTL_S: 86_400,
     CACHE_BOUND_MS: 500,
+    CACHE_BEYOND_BOUND_S: 0,
     PURGE_REPEAT_AFTER_S: 10,
     PAGE_READS_AT_ONCE: 100,
     DATABASE_POOL_MAX: 100,
@@ -86,6 +87,7 @@ for (const [name, value] of [
   ['SHORT_LINK_INDEX', 'heap'], ['SHORT_LINK_READS', 'memory'],
   ['CACHE_POLICY', 'forever'], ['CACHE_POLICY', 'toString'],
   ['CACHE_TTL_S', '-1'], ['CACHE_TTL_S', '31536001'], ['CACHE_TTL_S', '3m'],
+  ['CACHE_BEYOND_BOUND_S', '-1'], ['CACHE_BEYOND_BOUND_S', '0.5'],
   ['PAGE_MAX_BYTES', '0'], ['PAGE_MAX_BYTES', '3145729'],
   ['UPLOAD_MAX_BYTES', '0'], ['UPLOAD_MAX_BYTES', '52428801'],
   ['LOG_LEVEL', 'loud'],
@@ -281,7 +283,8 @@ for (const uri of [
 }
 
 test('each cache policy has its headers, its maximum staleness and the way it purges', () => {
-  const lifetimes = { ttlS: 60, staleWhileRevalidateS: 30, staleIfErrorS: 0, cdnTtlS: 3600, boundMs: 250 }
+  const ofNone = { staleIfErrorS: 0, beyondBoundS: 0 }
+  const lifetimes = { ttlS: 60, staleWhileRevalidateS: 30, cdnTtlS: 3600, boundMs: 250, ...ofNone }
   const lists = { listControl: 'public, no-cache', purgedBy: null }
   const asksEachTime = { 'cache-control': 'public, no-cache' }
   const ofNobody = { 'cache-control': 'private, no-store' }
@@ -309,12 +312,23 @@ test('each cache policy has its headers, its maximum staleness and the way it pu
     staleS: 0.25,
     unpurgedStaleS: 0.25,
     purgedBy: 'tags',
-    boundMs: 250
+    boundMs: 250,
+    beyondBoundS: 0
   })
 })
 
+test('CACHE_BEYOND_BOUND_S is a lifetime for shared caches alone, beside that of caches that follow the log', () => {
+  const lifetimes = { ttlS: 60, staleWhileRevalidateS: 30, staleIfErrorS: 0, cdnTtlS: 3600, boundMs: 250 }
+  const { headers, staleS } = cachePolicy('bounded', { ...lifetimes, beyondBoundS: 5 })
+  assert.deepEqual(headers, {
+    'cache-control': 'public, max-age=0, s-maxage=5, must-revalidate', 'stevec-cache-control': 'max-age=3600'
+  })
+  assert.equal(staleS, 5.25)
+})
+
 test('CACHE_STALE_IF_ERROR_S adds stale-if-error to cacheable policies, not to no-store', () => {
-  const lifetimes = { ttlS: 60, staleWhileRevalidateS: 30, staleIfErrorS: 600, cdnTtlS: 3600, boundMs: 250 }
+  const others = { ttlS: 60, staleWhileRevalidateS: 30, cdnTtlS: 3600, boundMs: 250, beyondBoundS: 0 }
+  const lifetimes = { ...others, staleIfErrorS: 600 }
   assert.equal(cachePolicy('ttl', lifetimes).headers['cache-control'], 'public, max-age=60, stale-if-error=600')
   assert.equal(cachePolicy('purge-url', lifetimes).headers['cdn-cache-control'], 'max-age=3600, stale-if-error=600')
   assert.equal(cachePolicy('no-store', lifetimes).headers['cache-control'], 'private, no-store')

@@ -211,6 +211,11 @@ test('the cache policy sets Cache-Control, and the notice after a save says when
       { CACHE_POLICY: 'purge-url', ...ZONE }, 'public, no-cache',
       /caches have not confirmed yet .* for up to 24 hours\./
     ],
+    [{ CACHE_POLICY: 'bounded' }, 'public, no-cache', /Everybody sees it within 500 milliseconds\./],
+    [
+      { CACHE_POLICY: 'bounded', CACHE_BEYOND_BOUND_S: '5' }, 'public, max-age=0, s-maxage=5, must-revalidate',
+      /within 500 milliseconds; behind a cache that this wiki does not reach, up to 5 seconds later\./
+    ],
     [{ CACHE_POLICY: 'revalidate' }, 'public, no-cache', /Everybody sees it from now on\./],
     [{ CACHE_POLICY: 'no-store' }, 'private, no-store', /Everybody sees it from now on\./]
   ])) {

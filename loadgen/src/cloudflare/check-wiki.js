@@ -44,7 +44,7 @@ function cacheControlOf ({
   policy, ttl_s: ttlS, stale_while_revalidate_s: staleWhileRevalidateS, stale_if_error_s: staleIfErrorS
 }) {
   // Any cdnTtlS and boundMs will do: what caches that receive purges do is not part of Cache-Control.
-  const lifetimes = { ttlS, staleWhileRevalidateS, staleIfErrorS, cdnTtlS: 0, boundMs: 0 }
+  const lifetimes = { ttlS, staleWhileRevalidateS, staleIfErrorS, cdnTtlS: 0, boundMs: 0, beyondBoundS: 0 }
   return cachePolicy(policy, lifetimes).headers['cache-control']
 }
 

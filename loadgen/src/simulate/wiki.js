@@ -80,7 +80,7 @@ const collectionOf = ({ replaceOne, watch }, seen) => ({
  * @returns {(page: string, headers: Record<string, string>) => Promise<{revision: number, head: string[]}>}
  */
 function lookUpOf ({ modules, watch, boundMs, read }) {
-  const lifetimes = { ttlS: 0, staleWhileRevalidateS: 0, staleIfErrorS: 0, cdnTtlS: 86_400, boundMs }
+  const lifetimes = { ttlS: 0, staleWhileRevalidateS: 0, staleIfErrorS: 0, cdnTtlS: 86_400, boundMs, beyondBoundS: 0 }
   const caching = Object.entries(cachePolicy('bounded', lifetimes).headers).flat()
   /** @type {any} */
   const reads = {

@@ -6,6 +6,7 @@
  * @property {number} unpurgedStaleS  the same while caches are not purged
  * @property {null | 'urls' | 'tags'} purgedBy  what a purge names; null: no purges, copies expire by age
  * @property {number} [boundMs]  caches follow the purge log, and show no text older than that before an edit
+ * @property {number} [beyondBoundS]  how much longer a shared cache may show it that follows no log
  */
 
 /**
@@ -15,6 +16,7 @@
  * @property {number} staleIfErrorS  how long after that a copy may be served when the wiki does not respond
  * @property {number} cdnTtlS  freshness lifetime in a CDN that every edit purges
  * @property {number} boundMs  for `bounded`
+ * @property {number} beyondBoundS  for `bounded`: freshness lifetime in shared caches that follow no log
  */
 
 const ASK_EACH_TIME = 'public, no-cache'
@@ -35,6 +37,14 @@ const purged = (purgedBy) => (/** @type {Lifetimes} */ { cdnTtlS }) => ({
   purgedBy
 })
 
+/**
+ * For all caches that follow no log, so in a field that all of them know (docs/decisions/0077). Browsers still ask each
+ * time.
+ * @param {number} beyondBoundS
+ */
+const unfollowed = (beyondBoundS) =>
+  beyondBoundS === 0 ? ASK_EACH_TIME : `public, max-age=0, s-maxage=${beyondBoundS}, must-revalidate`
+
 // Authors look in lists for what they just wrote.
 /** @satisfies {Record<string, (lifetimes: Lifetimes) => CachePolicy>} */
 const POLICIES = {
@@ -54,14 +64,15 @@ const POLICIES = {
   }),
   'purge-url': purged('urls'),
   'purge-tag': purged('tags'),
-  // Only caches that follow the purge log know this field (docs/decisions/0075); all others ask each time.
-  bounded: ({ cdnTtlS, boundMs }) => ({
-    headers: { 'cache-control': ASK_EACH_TIME, [FOLLOWERS_CONTROL]: `max-age=${cdnTtlS}` },
+  // Only caches that follow the purge log know this field (docs/decisions/0075); no other one can keep the bound.
+  bounded: ({ cdnTtlS, boundMs, beyondBoundS }) => ({
+    headers: { 'cache-control': unfollowed(beyondBoundS), [FOLLOWERS_CONTROL]: `max-age=${cdnTtlS}` },
     listControl: ASK_EACH_TIME,
-    staleS: boundMs / 1000,
-    unpurgedStaleS: boundMs / 1000,
+    staleS: boundMs / 1000 + beyondBoundS,
+    unpurgedStaleS: boundMs / 1000 + beyondBoundS,
     purgedBy: 'tags',
-    boundMs
+    boundMs,
+    beyondBoundS
   }),
   revalidate: () => ({ headers: { 'cache-control': ASK_EACH_TIME }, listControl: ASK_EACH_TIME, ...ALWAYS_NEW }),
   'no-store': () => ({ headers: { 'cache-control': NO_COPY }, listControl: NO_COPY, ...ALWAYS_NEW })

@@ -25,7 +25,8 @@ export function createCaching (config, log, { purge, timing, connection, tracing
     staleWhileRevalidateS: config.CACHE_STALE_WHILE_REVALIDATE_S,
     staleIfErrorS: config.CACHE_STALE_IF_ERROR_S,
     cdnTtlS: config.CACHE_CDN_TTL_S,
-    boundMs: config.CACHE_BOUND_MS
+    boundMs: config.CACHE_BOUND_MS,
+    beyondBoundS: config.CACHE_BEYOND_BOUND_S
   })
   const purges = purge && purgesOf(config, { policy, purge, timing, connection, log, tracing })
   const isLogged = policy.boundMs !== undefined

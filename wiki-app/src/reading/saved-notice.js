@@ -21,13 +21,17 @@ export function createSavedNotice ({ policy, isPurged = async () => false }) {
 
 /** @param {CachePolicy} policy @param {() => Promise<boolean>} isPurged */
 async function seenWhen (policy, isPurged) {
-  if (policy.boundMs !== undefined) return `Everybody sees it within ${policy.boundMs} milliseconds.`
+  if (policy.boundMs !== undefined) return withinBound(policy.boundMs, policy.beyondBoundS)
   return policy.purgedBy === null ? untilExpiry(policy) : afterPurge(policy, await isPurged())
 }
 
 /** @param {string} name @param {number} revision @param {number} merged */
 const mergedWith = (name, revision, merged) => `, merged with revision ${merged}, which someone saved while you were ` +
   `editing (<a href="${escapeHtml(differenceUrl(name, merged, revision))}">what you changed in it</a>)`
+
+/** @param {number} boundMs @param {number} [beyondBoundS] */
+const withinBound = (boundMs, beyondBoundS = 0) => `Everybody sees it within ${boundMs} milliseconds` +
+  (beyondBoundS === 0 ? '.' : `; behind a cache that this wiki does not reach, up to ${readableDuration(beyondBoundS)} later.`)
 
 const EVERYBODY = 'Everybody sees it from now on.'
 
