@@ -2,12 +2,13 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import mongoose from 'mongoose'
 import { startMongod } from '@stevec/harness/mongod'
+import { freePorts } from '@stevec/harness/ports'
 import { pauseProcess, waitUntil } from '@stevec/harness/processes'
 import { tagOf } from '../src/caching/invalidation.js'
 import { realClock } from '../src/process/clock.js'
 import { createPurgeLog, logOf } from '../src/purge-log/entries.js'
 import { createPurgeLogWatch } from '../src/purge-log/watch.js'
-import { get, save, useWiki } from './helper.js'
+import { get, readMetrics, save, useWiki } from './helper.js'
 
 const wiki = useWiki()
 const WAIT_MAX_MS = 60_000
@@ -119,6 +120,27 @@ test('its requests are no requests of visitors', async (t) => {
   await get(app, '/wiki/stevec')
   await ask(app, position)
   assert.equal(JSON.parse((await get(app, '/wiki/stevec')).body).requests, 0)
+})
+
+test('the metrics count the requests of followers, what they were sent, and the entries', async (t) => {
+  const [port] = await freePorts(1)
+  const settings = { METRICS_PORT: String(port), CACHE_BOUND_MS: '100' }
+  const { app, position } = await startWiki(t, wiki.freshUri(), settings)
+  const read = async () => {
+    const { text } = await readMetrics(port)
+    const of = (/** @type {string} */ name) =>
+      Number(new RegExp(`^wiki_purge_log_${name}_total (\\d+)$`, 'm').exec(text)?.[1])
+    return { requests: of('requests'), bytes: of('sent_bytes'), entries: of('entries') }
+  }
+  const before = await read()
+  assert.equal(before.requests, 1)
+  await save(app, 'a page', 'text')
+  const { body } = await get(app, `/purge-log?after=${position}`)
+  assert.ok(body.includes(tagOf('a page')))
+  const after = await read()
+  assert.equal(after.requests, 2)
+  assert.equal(after.bytes - before.bytes, Buffer.byteLength(body))
+  assert.ok(after.entries > before.entries)
 })
 
 /** @param {import('node:test').TestContext} t @param {Partial<import('../src/purge-log/watch.js').Timing>} [timing] */

@@ -5,6 +5,7 @@ import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom
 import { ConfigError } from '../config-error.js'
 import { deferredMetrics } from './deferred-metrics.js'
 import { mailMetrics } from './mail-metrics.js'
+import { purgeLogMetrics } from './purge-log-metrics.js'
 import { purgeMetrics, queueMetrics } from './queue-metrics.js'
 import { createRequestDurations } from './request-durations.js'
 import { wordsMetrics } from './words-metrics.js'
@@ -69,6 +70,8 @@ export function createMetrics ({ ping }) {
 
     /** @param {Deferred} deferred */
     addDeferred: (deferred) => deferredMetrics(deferred).forEach((metric) => registers[0].registerMetric(metric)),
+    /** @param {() => import('./purge-log-metrics.js').LogTraffic} traffic */
+    addPurgeLog: (traffic) => purgeLogMetrics(traffic).forEach((metric) => registers[0].registerMetric(metric)),
 
     /** @type {import('./request-log.js').Note} */
     observe ({ method = '' }, route, status, durationMs) {

@@ -3,6 +3,7 @@ import { realClock } from '../process/clock.js'
 
 /** @import {FastifyPluginAsync} from 'fastify' */
 /** @import {CachePolicy} from '../caching/cache-policy.js' */
+/** @import {Metrics} from '../observe/metrics.js' */
 /** @import {Clock} from '../process/clock.js' */
 /** @import {PurgeLogWatch} from './watch.js' */
 
@@ -36,18 +37,21 @@ export function createLogAnswer ({ watch, boundMs, clock = realClock }) {
 
 /**
  * What caches that follow the purge log ask, again and again.
- * @type {FastifyPluginAsync<{purgeLogWatch?: Pick<PurgeLogWatch, 'after'>, policy: CachePolicy}>}  purgeLogWatch: where
- *   the policy has a bound
+ * @typedef {Pick<PurgeLogWatch, 'after' | 'entryCount'>} Watch  where the policy has a bound
+ * @type {FastifyPluginAsync<{purgeLogWatch?: Watch, policy: CachePolicy, metrics?: Pick<Metrics, 'addPurgeLog'>}>}
  */
-export async function purgeLogRoutes (app, { purgeLogWatch: watch, policy: { boundMs } }) {
+export async function purgeLogRoutes (app, { purgeLogWatch: watch, policy: { boundMs }, metrics }) {
   if (watch === undefined || boundMs === undefined) return
   const answer = createLogAnswer({ watch, boundMs })
+  const traffic = { requests: 0, bytes: 0 }
+  metrics?.addPurgeLog(() => ({ ...traffic, entries: watch.entryCount() }))
   // It waits, and takes no other request's turn.
   const config = { counted: false, waitsItself: true }
   app.get(PURGE_LOG_URL, { config, schema: SCHEMA }, async (request, reply) => {
+    traffic.requests++
     const { after } = /** @type {{after?: string}} */ (request.query)
-    const answered = await answer(after)
-    reply.header('cache-control', 'private, no-store')
-    return answered
+    const text = JSON.stringify(await answer(after))
+    traffic.bytes += Buffer.byteLength(text)
+    return reply.header('cache-control', 'private, no-store').type('application/json; charset=utf-8').send(text)
   })
 }

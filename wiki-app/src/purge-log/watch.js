@@ -68,6 +68,7 @@ export function createPurgeLogWatch ({
   /** After `knownFrom`, in the order of the log. @type {{position: string, stale: StaleTags}[]} */
   let entries = []
   let keptTags = 0
+  let entryCount = 0
   /** @type {string | null} null: the log is not known */
   let knownFrom = null
   /** @type {Certificate | null} */
@@ -96,6 +97,7 @@ export function createPurgeLogWatch ({
   /** @param {(typeof entries)[number]} entry */
   function keep (entry) {
     entries.push(entry)
+    entryCount++
     keptTags += sizeOf(entry.stale)
     let dropped = 0
     for (; keptTags > tagsMax; dropped++) keptTags -= sizeOf(entries[dropped].stale)
@@ -223,6 +225,8 @@ export function createPurgeLogWatch ({
   return {
     current,
     certify,
+    /** How many entries the stream has brought since the start. */
+    entryCount: () => entryCount,
 
     /**
      * Waits until there is an entry after a position, at most `waitMs`, and longer for the certificate.
