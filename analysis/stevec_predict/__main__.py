@@ -101,7 +101,10 @@ def _add_trace(parser: argparse.ArgumentParser) -> None:
         "--trace-type",
         choices=TYPES,
         default="auto",
-        help="clf: access log; csv, txt: as of libCacheSim, txt with --rate; default auto",
+        help="clf, json: access log; csv, txt: as of libCacheSim, txt with --rate; default auto",
+    )
+    trace.add_argument(
+        "--host", metavar="NAME", default="", help="only requests for this host; the trace has several"
     )
     trace.add_argument(
         "--trace-params",
@@ -148,6 +151,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 kind=options.trace_type,
                 parameters=options.trace_params,
                 rate_per_s=options.rate,
+                host=options.host,
             )
     except (ScenarioError, PricesError, TraceError) as error:
         parser.error(str(error))
@@ -227,8 +231,8 @@ def _scenario(options: argparse.Namespace) -> Scenario:
     missing = [f"--{name}" for name in ("pages", "rate") if getattr(options, name) is None]
     if missing:
         raise ScenarioError(f"required: {' and '.join(missing)}, or --trace")
-    if options.trace_type != "auto" or options.trace_params:
-        raise ScenarioError("trace-type and trace-params belong to trace")
+    if options.trace_type != "auto" or options.trace_params or options.host:
+        raise ScenarioError("trace-type, trace-params and host belong to trace")
     _check_ttl(options)
     if options.duration is not None and options.requests is not None:
         raise ScenarioError("give duration or requests, not both")

@@ -7,12 +7,14 @@ decides, so an edit counts for a read after it in the same second.
 import math
 from array import array
 from collections import Counter, deque
+from hashlib import blake2b
 
 from stevec_predict.scenario import PURGING, Scenario
 from stevec_predict.trace_lines import TraceError
 
 PAGES_MAX = 2_000_000
 PENDING_MAX = 1_000_000  # edits whose purge has not come yet
+ID_MAX_BYTES = 48  # a longer name of a page is replaced by its hash
 NEVER = -math.inf
 # Classes of how long stale reads were outdated: each is half a per cent wide, so that a quantile is that exact.
 AGE_STEP = math.log1p(0.005)
@@ -105,6 +107,8 @@ class Replay:
         return sum(self._misses_of), seldom
 
     def _place_of(self, page: bytes) -> int:
+        if len(page) > ID_MAX_BYTES:
+            page = blake2b(page, digest_size=16).digest()
         i = self._place.get(page)
         if i is not None:
             return i

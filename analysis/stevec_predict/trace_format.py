@@ -4,27 +4,27 @@
   id and size, counted from 1, and of the operation if there is one. Others, such as the next access, are ignored.
 - txt: as of libCacheSim: an object id on each line, no time.
 - clf: Common Log Format, and what adds fields before or after it (Combined, virtual hosts).
+- json: one object on each line, see `trace_json`.
 """
 
 import csv
 import re
-from calendar import timegm
-from collections.abc import Callable
-from dataclasses import dataclass
-from datetime import datetime
-from enum import Enum
-from hashlib import blake2b
 
+from stevec_predict.trace_json import parse_json
 from stevec_predict.trace_lines import TraceError
+from stevec_predict.trace_request import (
+    TIME_MAX_S,
+    BadLineError,
+    Kind,
+    Parser,
+    Request,
+    clf_seconds,
+    kind_of,
+    page_of,
+    request_of,
+)
 
-TYPES = ("auto", "csv", "txt", "clf")
-READS = frozenset((b"GET", b"HEAD", b"READ"))
-EDITS = frozenset((b"POST", b"PUT", b"PATCH", b"DELETE", b"WRITE"))
-# Of RFC 9110, section 15.1, those of a page that is there; and 304, which confirms it.
-READ_STATUSES = frozenset((b"200", b"203", b"204", b"206", b"300", b"301", b"304", b"308"))
-TIME_MAX_S = 1e11  # so that milliseconds since 1970 are told from seconds
-SIZE_MAX_BYTES = 10**15
-ID_MAX_BYTES = 48  # a longer id is replaced by its hash
+TYPES = ("auto", "csv", "txt", "clf", "json")
 DELIMITERS = b"\t,|;: "
 DELIMITER_OF = {"\\t": b"\t", "tab": b"\t", "space": b" "}
 COLUMNS = ("time-col", "obj-id-col", "obj-size-col", "op-col")
@@ -36,33 +36,6 @@ NUMBER = re.compile(rb"[+-]?\d{1,20}(\.\d{0,20})?([eE][+-]?\d{1,3})?")
 CLF = re.compile(
     rb'\S+ \S+ .{0,512}?\[([^\]]{20,32})\] "((?:[^"\\]|\\.)*+)" (\d{3}) (\d{1,15}|-)(?: |$)',
 )
-CLF_TIME = re.compile(rb"(\d\d)/([A-Z][a-z]{2})/(\d{4}):(\d\d):(\d\d):(\d\d) ([+-])(\d\d)(\d\d)")
-MONTHS = {name: month for month, name in enumerate(b"Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(), 1)}
-
-
-class Kind(Enum):
-    """What a request does to the cache."""
-
-    READ = 1
-    EDIT = 2
-    OTHER = 3
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """One request; `time_s` None where the trace has no times, `size_bytes` None where it does not say."""
-
-    kind: Kind
-    page: bytes
-    time_s: float | None
-    size_bytes: int | None
-
-
-class BadLineError(Exception):
-    """A line is no request; `str(error)` says why, without repeating the line."""
-
-
-Parser = Callable[[bytes], Request]
 
 
 def parser_for(kind: str, parameters: str, head: list[bytes]) -> tuple[str, Parser, bool]:
@@ -80,10 +53,12 @@ def parser_for(kind: str, parameters: str, head: list[bytes]) -> tuple[str, Pars
     if kind == "auto":
         if any(CLF.match(line) for line in head):
             kind = "clf"
+        elif first.lstrip().startswith(b"{"):
+            kind = "json"
         elif parameters or _delimiter_of(first):
             kind = "csv"
         else:
-            raise TraceError("the trace is neither Common Log Format nor CSV: give --trace-type")
+            raise TraceError("the trace is neither Common Log Format nor CSV nor JSON: give --trace-type")
     if kind != "csv" and parameters:
         raise TraceError(f"--trace-params belongs to csv, and this is {kind}")
     if kind == "csv":
@@ -93,12 +68,14 @@ def parser_for(kind: str, parameters: str, head: list[bytes]) -> tuple[str, Pars
             fields = first.split(delimiter)
             header = columns[0] < len(fields) and NUMBER.fullmatch(fields[columns[0]].strip(b' "')) is None
         return kind, csv_parser(columns, delimiter), header
+    if kind == "json":
+        return kind, parse_json, False
     return kind, parse_clf if kind == "clf" else parse_txt, False
 
 
 def parse_txt(line: bytes) -> Request:
     """An object id without a time. BadLineError if there is none."""
-    return Request(Kind.READ, _page(line.strip()), None, None)
+    return Request(Kind.READ, page_of(line.strip()), None, None)
 
 
 def csv_parser(columns: tuple[int, int, int | None, int | None], delimiter: bytes) -> Parser:
@@ -112,7 +89,7 @@ def csv_parser(columns: tuple[int, int, int | None, int | None], delimiter: byte
             raise BadLineError(f"fewer than {needed} columns")
         kind = Kind.READ if kind_column is None else kind_of(fields[kind_column].strip().upper())
         size = fields[size_column].strip() if size_column is not None and size_column < len(fields) else b""
-        return Request(kind, _page(fields[page_column].strip()), _seconds(fields[time_column].strip()), _size(size))
+        return Request(kind, page_of(fields[page_column].strip()), _seconds(fields[time_column].strip()), _size(size))
 
     return parse
 
@@ -123,25 +100,11 @@ def parse_clf(line: bytes) -> Request:
     if match is None:
         raise BadLineError("no Common Log Format")
     time, request, status, size = match.groups()
-    seconds = _clf_seconds(time)
+    seconds = clf_seconds(time)
     words = request.split(b" ")
-    if len(words) not in (2, 3) or not words[1] or status >= b"400":
+    if len(words) not in (2, 3) or not words[1]:
         return Request(Kind.OTHER, b"", seconds, None)
-    kind = kind_of(words[0])
-    if kind is Kind.READ and status not in READ_STATUSES:
-        kind = Kind.OTHER
-    return Request(kind, _page(words[1]), seconds, None if size == b"-" or status == b"304" else int(size))
-
-
-def kind_of(operation: bytes) -> Kind:
-    """What a method or operation, in capitals, does."""
-    return Kind.READ if operation in READS else Kind.EDIT if operation in EDITS else Kind.OTHER
-
-
-def _page(name: bytes) -> bytes:
-    if not name:
-        raise BadLineError("no object id")
-    return name if len(name) <= ID_MAX_BYTES else blake2b(name, digest_size=16).digest()
+    return request_of(words[0], words[1], seconds, status, None if size == b"-" else int(size))
 
 
 def _seconds(text: bytes) -> float:
@@ -161,23 +124,6 @@ def _size(text: bytes) -> int | None:
     if not text.isdigit() or len(text) > 15:
         raise BadLineError("the size is no number of bytes")
     return int(text)
-
-
-def _clf_seconds(text: bytes) -> float:
-    match = CLF_TIME.fullmatch(text)
-    month = MONTHS.get(match[2]) if match else None
-    if match is None or month is None:
-        raise BadLineError("the time is no date")
-    day, year, hour, minute, second, east_h, east_min = (int(match[i]) for i in (1, 3, 4, 5, 6, 8, 9))
-    try:
-        datetime(year, month, day, hour, minute, second)
-    except ValueError:
-        raise BadLineError("the time is no date") from None
-    east_s = (east_h * 3600 + east_min * 60) * (1 if match[7] == b"+" else -1)
-    seconds = timegm((year, month, day, hour, minute, second)) - east_s
-    if seconds < 0:
-        raise BadLineError("the time is below 0")
-    return float(seconds)
 
 
 def _quoted(line: bytes, delimiter: bytes) -> list[bytes]:

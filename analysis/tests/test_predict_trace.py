@@ -9,13 +9,14 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from stevec_predict import Scenario, replay, trace, trace_lines
+from stevec_predict import Scenario, replay, trace_lines, trace_reader
 from stevec_predict.__main__ import main
 from stevec_predict.replay import Replay
 from stevec_predict.simulation import simulate
 from stevec_predict.trace import replay_trace
-from stevec_predict.trace_format import BadLineError, Kind, csv_parser, parse_clf, parse_txt, parser_for
+from stevec_predict.trace_format import csv_parser, parse_clf, parse_txt, parser_for
 from stevec_predict.trace_lines import LINE_MAX_BYTES, TraceError, read_lines
+from stevec_predict.trace_request import BadLineError, Kind
 
 PLAIN = '10.0.0.1 - - [01/Mar/2026:10:00:00 +0000] "GET /wiki/A HTTP/1.1" 200 120'
 
@@ -312,7 +313,7 @@ def test_a_damaged_file_says_after_which_line(tmp_path):
     [
         (replay, "PAGES_MAX", "more than 5 different pages"),
         (replay, "PENDING_MAX", "more than 5 edits within the delay of a purge"),
-        (trace, "LINES_MAX", "more than 5 lines"),
+        (trace_reader, "LINES_MAX", "more than 5 lines"),
         (trace_lines, "BYTES_MAX", "has more than 0 GiB"),
     ],
 )
@@ -365,7 +366,7 @@ def test_no_bytes_at_all_break_a_parser():
 
 def test_costs_follow_from_a_trace_too(tmp_path, capsys):
     file = write(tmp_path / "a.log", *(get(second) for second in range(10)))
-    prices = trace.__file__.replace("stevec_predict/trace.py", "prices/2026-11.json")
+    prices = trace_lines.__file__.replace("stevec_predict/trace_lines.py", "prices/2026-11.json")
     assert main(["--trace", file, "--json", "--prices", prices]) == 0
     doors = json.loads(capsys.readouterr().out)["cost_per_million_views"]["doors"]
     assert 0 < doors["local"]["origin_egress"] < doors["source"]["origin_egress"]

@@ -7,7 +7,7 @@ const VALUES = [
   'pages', 'rate', 'zipf', 'edits', 'edits-zipf', 'policy', 'ttl', 'swr', 'purge-delay', 'tag-pages', 'pops',
   'pops-zipf', 'pop-shares', 'fetch-ms', 'flash', 'duration', 'requests', 'seed', 'prices', 'page-bytes',
   'origin-per-s',
-  'trace', 'trace-type', 'trace-params'
+  'trace', 'trace-type', 'trace-params', 'host'
 ]
 const SWITCHES = ['tiered', 'no-collapse', 'json']
 
