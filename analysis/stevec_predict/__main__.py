@@ -103,9 +103,7 @@ def _add_trace(parser: argparse.ArgumentParser) -> None:
         default="auto",
         help="clf, json: access log; csv, txt: as of libCacheSim, txt with --rate; default auto",
     )
-    trace.add_argument(
-        "--host", metavar="NAME", default="", help="only requests for this host; the trace has several"
-    )
+    trace.add_argument("--host", metavar="NAME", default="", help="only requests for this host; the trace has several")
     trace.add_argument(
         "--trace-params",
         metavar="A=B,…",

@@ -29,6 +29,8 @@ const REQUEST_TIMEOUT_MS = 5_000
 /** Labels have few values, whatever clients send. @param {{ping: () => Promise<void>}} database */
 export function createMetrics ({ ping }) {
   const registers = [new Registry()]
+  const addAll = (/** @type {import('prom-client').Metric[]} */ metrics) =>
+    metrics.forEach((metric) => registers[0].registerMetric(metric))
   const requests = createRequestDurations({
     name: 'wiki_http_request_duration_seconds', help: 'How long requests took to answer', buckets_s: DURATION_BUCKETS_S
   })
@@ -63,15 +65,13 @@ export function createMetrics ({ ping }) {
     },
 
     /** @param {Observed} parts */
-    addParts: (parts) => { for (const metric of metricsOf(parts)) registers[0].registerMetric(metric) },
-
+    addParts: (parts) => addAll(metricsOf(parts)),
     /** @param {Freshest} words */
-    addWords: (words) => { for (const metric of wordsMetrics(words)) registers[0].registerMetric(metric) },
-
+    addWords: (words) => addAll(wordsMetrics(words)),
     /** @param {Deferred} deferred */
-    addDeferred: (deferred) => deferredMetrics(deferred).forEach((metric) => registers[0].registerMetric(metric)),
+    addDeferred: (deferred) => addAll(deferredMetrics(deferred)),
     /** @param {() => import('./purge-log-metrics.js').LogTraffic} traffic */
-    addPurgeLog: (traffic) => purgeLogMetrics(traffic).forEach((metric) => registers[0].registerMetric(metric)),
+    addPurgeLog: (traffic) => addAll(purgeLogMetrics(traffic)),
 
     /** @type {import('./request-log.js').Note} */
     observe ({ method = '' }, route, status, durationMs) {

@@ -30,8 +30,12 @@ const mergedWith = (name, revision, merged) => `, merged with revision ${merged}
   `editing (<a href="${escapeHtml(differenceUrl(name, merged, revision))}">what you changed in it</a>)`
 
 /** @param {number} boundMs @param {number} [beyondBoundS] */
-const withinBound = (boundMs, beyondBoundS = 0) => `Everybody sees it within ${boundMs} milliseconds` +
-  (beyondBoundS === 0 ? '.' : `; behind a cache that this wiki does not reach, up to ${readableDuration(beyondBoundS)} later.`)
+const withinBound = (boundMs, beyondBoundS = 0) => {
+  const others = beyondBoundS === 0
+    ? ''
+    : `; behind a cache that this wiki does not reach, up to ${readableDuration(beyondBoundS)} later`
+  return `Everybody sees it within ${boundMs} milliseconds${others}.`
+}
 
 const EVERYBODY = 'Everybody sees it from now on.'
 
