@@ -26,11 +26,25 @@ const SAMPLED_LAGS = ['min', 'max', 'mean', 'stddev', 'p50', 'p90', 'p99']
 const CONNECTIONS_MAX = 16
 const REQUEST_TIMEOUT_MS = 5_000
 
+/** For parts of the wiki that are made after the metrics. @param {Registry} registry */
+function additions (registry) {
+  const addAll = (/** @type {import('prom-client').Metric[]} */ metrics) =>
+    metrics.forEach((metric) => registry.registerMetric(metric))
+  return {
+    /** @param {Observed} parts */
+    addParts: (parts) => addAll(metricsOf(parts)),
+    /** @param {Freshest} words */
+    addWords: (words) => addAll(wordsMetrics(words)),
+    /** @param {Deferred} deferred */
+    addDeferred: (deferred) => addAll(deferredMetrics(deferred)),
+    /** @param {() => import('./purge-log-metrics.js').LogTraffic} traffic */
+    addPurgeLog: (traffic) => addAll(purgeLogMetrics(traffic))
+  }
+}
+
 /** Labels have few values, whatever clients send. @param {{ping: () => Promise<void>}} database */
 export function createMetrics ({ ping }) {
   const registers = [new Registry()]
-  const addAll = (/** @type {import('prom-client').Metric[]} */ metrics) =>
-    metrics.forEach((metric) => registers[0].registerMetric(metric))
   const requests = createRequestDurations({
     name: 'wiki_http_request_duration_seconds', help: 'How long requests took to answer', buckets_s: DURATION_BUCKETS_S
   })
@@ -64,14 +78,7 @@ export function createMetrics ({ ping }) {
       registers[0].registerMetric(activeLoopCounter())
     },
 
-    /** @param {Observed} parts */
-    addParts: (parts) => addAll(metricsOf(parts)),
-    /** @param {Freshest} words */
-    addWords: (words) => addAll(wordsMetrics(words)),
-    /** @param {Deferred} deferred */
-    addDeferred: (deferred) => addAll(deferredMetrics(deferred)),
-    /** @param {() => import('./purge-log-metrics.js').LogTraffic} traffic */
-    addPurgeLog: (traffic) => addAll(purgeLogMetrics(traffic)),
+    ...additions(registers[0]),
 
     /** @type {import('./request-log.js').Note} */
     observe ({ method = '' }, route, status, durationMs) {
