@@ -1,0 +1,1 @@
+"""Advises how long each part of a site may be cached, from its access log."""
