@@ -9,7 +9,8 @@ CLASSES_MAX = 20
 PATTERN_MAX_CHARS = 500
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,39}")
 EXTENSIONS = "avif|bmp|css|gif|ico|jpe?g|js|map|mjs|mp3|mp4|otf|pdf|png|svg|ttf|webm|webp|woff2?|zip"
-FILES = re.compile(rf"(?i)\.({EXTENSIONS})$")
+FILES_PATTERN = rf"(?i)\.({EXTENSIONS})$"
+FILES = re.compile(FILES_PATTERN)
 SEGMENT = re.compile(r"/([A-Za-z0-9._~-]{1,40})/")
 
 
@@ -56,7 +57,7 @@ def normal_path_of(url: str) -> bytes:
 def usual_class_of(path: str) -> UrlClass:
     """The class of a path where none is given: files by their extensions, everything else by its first folder."""
     if FILES.search(path):
-        return UrlClass("files", rf"(?i)\.({EXTENSIONS})$")
+        return UrlClass("files", FILES_PATTERN)
     match = SEGMENT.match(path)
     if match is None:
         return UrlClass("top", "^/[^/]*$")

@@ -4,6 +4,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 
+from stevec_advise.limits import CONFIDENCE
 from stevec_advise.search import Found, Search
 from stevec_advise.workloads import WORKLOADS, Workload, workloads
 from stevec_report.command_parser import CommandParser
@@ -20,9 +21,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = CommandParser(prog="python -m stevec_advise.hindsight", description=__doc__)
     parser.add_argument("--seed", type=int, default=1, help="of the made-up sites (default 1)")
     parser.add_argument("--sites", type=int, default=WORKLOADS, help=f"how many (default {WORKLOADS})")
+    parser.add_argument("--confidence", type=float, default=CONFIDENCE, help=f"of the advice (default {CONFIDENCE})")
     options = parser.parse_args(arguments)
     good = lines = 0
-    for workload in workloads(options.seed, options.sites):
+    for drawn in workloads(options.seed, options.sites):
+        workload = replace(drawn, limits=replace(drawn.limits, confidence=options.confidence))
         print(f"{workload.name}; {_limits(workload)}")
         for family in FAMILIES:
             found = _compare(workload, family)

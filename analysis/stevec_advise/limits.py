@@ -6,6 +6,7 @@ from dataclasses import dataclass
 SECONDS = {"ms": 0.001, "s": 1, "min": 60, "m": 60, "h": 3600, "d": 86_400}
 SHARE = re.compile(r"\s*(\d{1,3}(?:\.\d{1,6})?)\s*%\s*(?:of\s+(?:the\s+)?reads)?\s*")
 DURATION = re.compile(r"\s*(\d{1,9}(?:\.\d{1,6})?)\s*(ms|s|min|m|h|d)\s*")
+CONFIDENCE = 0.99
 OLDEST_MAX_S = 366 * 86_400
 
 
@@ -21,7 +22,7 @@ class Limits:
 
     stale_max: float | None
     oldest_max_s: float | None
-    confidence: float | None = 0.99
+    confidence: float | None = CONFIDENCE
 
     def __post_init__(self) -> None:
         """Raise LimitError without any limit."""

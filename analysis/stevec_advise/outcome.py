@@ -9,6 +9,7 @@ import numpy as np
 from stevec_advise.log import SPAN_MS, ClassLog
 from stevec_advise.setting import Setting
 
+SLICES = 10
 BlockOf = Callable[[np.ndarray], np.ndarray]
 
 
@@ -73,8 +74,9 @@ def outcome_of(log: ClassLog, setting: Setting, span_ms: int, blocks: int = 1) -
 
 
 def _blocks(span_ms: int, blocks: int) -> BlockOf:
-    """The block of each time."""
-    return lambda times_ms: np.minimum(times_ms * blocks // span_ms, blocks - 1)
+    """The block of each time. Each block is `SLICES` slices from all over the span, so that day and night, which come
+    again in the next log, do not count as chance."""
+    return lambda times_ms: np.minimum(times_ms * (blocks * SLICES) // span_ms, blocks * SLICES - 1) % blocks
 
 
 def _changed(log: ClassLog, block_of: BlockOf, blocks: int) -> np.ndarray:

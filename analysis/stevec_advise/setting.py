@@ -7,7 +7,7 @@ DAY_S = 86_400
 FAMILIES = ("none", "revalidate", "ttl", "swr", "purge", "bounded")
 # What each cache can do with its own means.
 CACHES = {
-    "nginx": ("none", "revalidate", "ttl", "swr"),
+    "nginx": ("none", "ttl", "swr"),
     "varnish": ("none", "revalidate", "ttl", "swr", "purge"),
     "cloudflare": ("none", "revalidate", "ttl", "swr", "purge"),
     "stevec": FAMILIES,

@@ -51,6 +51,7 @@ const COMMANDS = {
   'compare-run': () => import('./commands/compare-run.js').then((module) => module.command),
   testrun: () => import('./commands/testrun.js').then((module) => module.command),
   predict: () => import('./commands/predict.js').then((module) => module.command),
+  advise: () => import('./commands/advise.js').then((module) => module.command),
   verify: () => import('./commands/verify.js').then((module) => module.command)
 }
 

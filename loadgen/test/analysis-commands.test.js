@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import path from 'node:path'
 import test from 'node:test'
 import { ROOT } from '@stevec/harness/config'
@@ -24,4 +26,22 @@ test('stevec compare exits with 2 without two existing runs, and with 1 only for
     const { status, stderr } = stevec('compare', ...args)
     assert.equal(status, 2, stderr)
   }
+})
+
+test('stevec advise reads a log, and says what is missing', (t) => {
+  const directory = mkdtempSync(path.join(tmpdir(), 'stevec-advise-'))
+  t.after(() => rmSync(directory, { recursive: true }))
+  const line = (/** @type {string} */ method, /** @type {number} */ index) =>
+    `h - - [25/Nov/2026:10:00:${String(index % 60).padStart(2, '0')} +0000] "${method} /wiki/A HTTP/1.1" 200 9`
+  const log = path.join(directory, 'access.log')
+  const lines = Array.from({ length: 60 }, (_, index) => line(index % 20 === 9 ? 'POST' : 'GET', index))
+  writeFileSync(log, lines.join('\n'))
+  const { status, stdout } = stevec('advise', log, '--max-age', '1s', '--class', 'a=/A', '--class', 'b=/B', '--json')
+  assert.equal(status, 0)
+  const [found] = JSON.parse(stdout).classes
+  assert.deepEqual([found.name, found.reads, found.edits], ['a', 57, 3])
+  assert.match(stevec('advise', '--help').stdout, /examples:[^]*--edits/)
+  const refused = stevec('advise', log)
+  assert.equal(refused.status, 2)
+  assert.match(refused.stderr, /without a limit/)
 })

@@ -1,0 +1,109 @@
+"""The command: python -m stevec_advise access.log --edits edits.log --stale '1%' --max-age 2s"""
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Sequence
+
+from stevec_advise import snippets
+from stevec_advise.advice import advise
+from stevec_advise.classes import ClassError, Classifier, class_given
+from stevec_advise.limits import LimitError, Limits, seconds_of, share_of
+from stevec_advise.log import read_log
+from stevec_advise.table import lines_for, to_json
+from stevec_predict.trace_lines import TraceError
+from stevec_report.command_parser import CommandParser
+
+DESCRIPTION = """\
+Says for each part of a site how long a shared cache may keep it, from the site's access log. It
+plays the log through a cache under each setting, and chooses the one that asks the origin least
+while it keeps your limits, in this log and, with 99 % confidence, in the next one of that length."""
+EPILOG = """\
+The log has to show every read: one of the origin behind a cache shows only what the cache let
+through. It is in Common Log Format or what adds to it, JSON of nginx, Caddy or Cloudflare
+(Logpush), or CSV; packed with gzip or not. An edit makes every URL with its path stale. Answers
+that differ by reader must not be cached at all; a log does not show which they are.
+
+  none        the cache is left out
+  revalidate  each read asks the origin, which answers 304 if nothing changed
+  ttl         a lifetime
+  swr         a lifetime, then stale-while-revalidate
+  purge       until the edit's purge arrives
+  bounded     as purge, and within a bound also if a purge is lost: `stevec edge --follow` before a
+              wiki with CACHE_POLICY=bounded
+
+examples:
+  stevec advise access.log --stale '1% of reads'
+  stevec advise access.log.gz --edits edits.log --stale 1% --max-age 2s
+  stevec advise cdn.json --host www.example.org --max-age 1min --class 'pages=^/wiki/'
+  stevec advise access.log --stale 0.5% --cache nginx > locations.conf
+
+How sure that is: docs/advice.md. Exit status: 0 advised, 2 wrong use.
+"""
+WRITERS: dict[str, Callable[[Sequence[snippets.Rule]], str]] = {
+    "nginx": snippets.nginx,
+    "varnish": snippets.varnish,
+    "cloudflare": snippets.cloudflare,
+}
+
+
+def build_parser(prog: str) -> argparse.ArgumentParser:
+    """Return the parser of the options."""
+    parser = CommandParser(
+        prog=prog, description=DESCRIPTION, epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("logs", nargs="+", metavar="LOG", help="access log; - is standard input")
+    parser.add_argument("--edits", action="append", default=[], metavar="FILE", help="edits, instead of those of LOG")
+    parser.add_argument("--stale", metavar="SHARE", help="at most so many of a class's reads: '1%% of reads'")
+    parser.add_argument("--max-age", metavar="TIME", help="no page has been outdated for longer: 2s, 5min")
+    parser.add_argument(
+        "--class", dest="classes", action="append", default=[], metavar="NAME=PATTERN",
+        help="of paths, by regular expression; the first that matches counts; default: files, and each folder",
+    )  # fmt: skip
+    parser.add_argument("--purge-delay", default="1s", metavar="TIME", help="from an edit to its purge; default 1s")
+    parser.add_argument(
+        "--least", choices=("fetches", "waits"), default="fetches", help="of the origin; default fetches"
+    )
+    parser.add_argument("--host", default="", metavar="NAME", help="only requests for this host; the log has several")
+    parser.add_argument("--log-params", default="", metavar="A=B,…", help="of CSV, as --trace-params of stevec predict")
+    parser.add_argument("--cache", choices=tuple(WRITERS), help="print only the configuration of this cache")
+    parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command with `arguments` (those of the process if None); return its exit status."""
+    parser = build_parser("stevec advise")
+    options = parser.parse_args(arguments)
+    if options.cache and options.json:
+        parser.error("--cache prints a configuration and --json a table: give one of them")
+    try:
+        limits = Limits(
+            None if options.stale is None else share_of(options.stale),
+            None if options.max_age is None else seconds_of(options.max_age, "--max-age"),
+        )
+        purge_delay_s = seconds_of(options.purge_delay, "--purge-delay", 86_400)
+        classifier = Classifier([class_given(text) for text in options.classes])
+        site = read_log(options.logs, options.edits, classifier, parameters=options.log_params, host=options.host)
+        if not site.edits:
+            raise TraceError(
+                "there are no edits of pages that are read, so nothing shows how soon copies get old: give --edits "
+                "with requests that write (POST, PUT, PATCH, DELETE), or lines such as 1764000000,/wiki/page"
+            )
+    except (TraceError, LimitError, ClassError) as error:
+        parser.error(str(error))
+    advice = advise(site, limits, purge_delay_s=purge_delay_s, least=options.least)
+    if options.json:
+        print(json.dumps(to_json(site, limits, advice), indent=2))
+    elif options.cache:
+        print(
+            WRITERS[options.cache]([(one.log.url_class, one.chosen[options.cache].setting) for one in advice]), end=""
+        )
+    else:
+        for line in lines_for(site, limits, advice):
+            print(line)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
