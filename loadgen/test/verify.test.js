@@ -11,6 +11,7 @@ test('`stevec verify`: the lab measures the known values and detects planted err
   t.after(() => sandbox.remove())
   // As in continuous integration: a machine may change its speed meanwhile, so times are shown and not judged.
   const { exitCode, stdout, stderr } = await sandbox.stevec(['verify', '--short', '--json'], { CI: 'true' })
+  assert.notEqual(stdout, '', stderr)
   const { pass, rows } = JSON.parse(stdout)
   for (const { check, known, measured, pass: holds, judged } of rows) {
     if (judged === false && !holds) t.diagnostic(`${check}: ${known} was measured as ${measured}`)
