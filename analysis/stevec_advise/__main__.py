@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import signal
 import sys
 from collections.abc import Callable, Sequence
 
@@ -55,17 +56,25 @@ def build_parser(prog: str) -> argparse.ArgumentParser:
     parser.add_argument("logs", nargs="+", metavar="LOG", help="access log; - is standard input")
     parser.add_argument("--edits", action="append", default=[], metavar="FILE", help="edits, instead of those of LOG")
     parser.add_argument("--stale", metavar="SHARE", help="at most so many of a class's reads: '1%% of reads'")
-    parser.add_argument("--max-age", metavar="TIME", help="no page has been outdated for longer: 2s, 5min")
+    parser.add_argument("--max-age", metavar="TIME", help="no read is outdated for longer: 2s, 5min")
     parser.add_argument(
         "--class", dest="classes", action="append", default=[], metavar="NAME=PATTERN",
         help="of paths, by regular expression; the first that matches counts; default: files, and each folder",
     )  # fmt: skip
     parser.add_argument("--purge-delay", default="1s", metavar="TIME", help="from an edit to its purge; default 1s")
     parser.add_argument(
-        "--least", choices=("fetches", "waits"), default="fetches", help="of the origin; default fetches"
+        "--least",
+        choices=("fetches", "waits"),
+        default="fetches",
+        help="what to keep down: requests to the origin (default), or reads that wait for it",
     )
     parser.add_argument("--host", default="", metavar="NAME", help="only requests for this host; the log has several")
-    parser.add_argument("--log-params", default="", metavar="A=B,…", help="of CSV, as --trace-params of stevec predict")
+    parser.add_argument(
+        "--trace-type", choices=("auto", "clf", "json", "csv"), default="auto", help="of LOG; default auto"
+    )
+    parser.add_argument(
+        "--trace-params", default="", metavar="A=B,…", help="of a LOG of CSV: time-col, obj-id-col, op-col, delimiter"
+    )
     parser.add_argument("--cache", choices=tuple(WRITERS), help="print only the configuration of this cache")
     parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
     return parser
@@ -84,7 +93,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
         purge_delay_s = seconds_of(options.purge_delay, "--purge-delay", 86_400)
         classifier = Classifier([class_given(text) for text in options.classes])
-        site = read_log(options.logs, options.edits, classifier, parameters=options.log_params, host=options.host)
+        site = read_log(
+            options.logs,
+            options.edits,
+            classifier,
+            kind=options.trace_type,
+            parameters=options.trace_params,
+            host=options.host,
+        )
         if not site.edits:
             raise TraceError(
                 "there are no edits of pages that are read, so nothing shows how soon copies get old: give --edits "
@@ -106,4 +122,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
+    # Such as `| head`, which closes the pipe: end without a word.
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     sys.exit(main())

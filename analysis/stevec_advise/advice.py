@@ -16,13 +16,11 @@ from stevec_advise.setting import CACHES, FAMILIES
 class ClassAdvice:
     """What was found for a class: the best setting of each family that keeps the limits, and the chosen one by cache.
 
-    `zipf` of the reads, None for too few. `edits` within the log.
+    `zipf`: the exponent of the reads, None for too few.
     """
 
     log: ClassLog
-    urls: int
     zipf: float | None
-    edits: int
     found: list[Found]
     chosen: dict[str, Found]
 
@@ -30,7 +28,7 @@ class ClassAdvice:
 def advise(site: SiteLog, limits: Limits, *, purge_delay_s: float, least: str) -> list[ClassAdvice]:
     """Advise for each class of `site`. `least`: as for `choose`."""
     advice = []
-    for log, urls in zip(site.classes, site.urls, strict=True):
+    for log in site.classes:
         search = Search(log, site.span_ms, limits)
         tried = [search.of_family(family, purge_delay_s) for family in FAMILIES]
         found = [one for one in tried if one is not None]
@@ -38,8 +36,7 @@ def advise(site: SiteLog, limits: Limits, *, purge_delay_s: float, least: str) -
             cache: choose([one for one in found if one.setting.family in families], least=least)
             for cache, families in CACHES.items()
         }
-        zipf = zipf_exponent(np.bincount(log.url))
-        advice.append(ClassAdvice(log, len(urls), zipf, len(log.edits), found, chosen))
+        advice.append(ClassAdvice(log, zipf_exponent(np.bincount(log.url)), found, chosen))
     return advice
 
 

@@ -8,9 +8,11 @@ from urllib.parse import unquote_to_bytes
 CLASSES_MAX = 20
 PATTERN_MAX_CHARS = 500
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,39}")
-EXTENSIONS = "avif|bmp|css|gif|ico|jpe?g|js|map|mjs|mp3|mp4|otf|pdf|png|svg|ttf|webm|webp|woff2?|zip"
-FILES_PATTERN = rf"(?i)\.({EXTENSIONS})$"
-FILES = re.compile(FILES_PATTERN)
+EXTENSIONS = (
+    *("avif", "bmp", "gif", "ico", "jpeg", "jpg", "png", "svg", "webp"),
+    *("css", "js", "map", "mjs", "otf", "ttf", "woff", "woff2"),
+    *("mp3", "mp4", "pdf", "webm", "zip"),
+)
 SEGMENT = re.compile(r"/([A-Za-z0-9._~-]{1,40})/")
 
 
@@ -54,19 +56,21 @@ def normal_path_of(url: str) -> bytes:
     return unquote_to_bytes(path_of(url).encode("utf-8", "surrogateescape"))
 
 
+FILES = UrlClass("files", rf"(?i)\.({'|'.join(EXTENSIONS)})$")
+TOP = UrlClass("top", "^/[^/]*$")
+
+
 def usual_class_of(path: str) -> UrlClass:
     """The class of a path where none is given: files by their extensions, everything else by its first folder."""
-    if FILES.search(path):
-        return UrlClass("files", FILES_PATTERN)
+    if re.search(FILES.pattern, path):
+        return FILES
     match = SEGMENT.match(path)
-    if match is None:
-        return UrlClass("top", "^/[^/]*$")
-    return UrlClass(match[1], f"^/{re.escape(match[1])}/")
+    return TOP if match is None else UrlClass(f"/{match[1]}/", f"^/{re.escape(match[1])}/")
 
 
 class Classifier:
     """Finds the class of each path. Without `given` classes there is one for files, and one for each folder at the
-    top."""
+    top. `classes` are in the order in which their patterns are tried."""
 
     def __init__(self, given: Sequence[UrlClass]) -> None:
         """Begin with these classes, in this order. ClassError for too many, or two of one name."""
@@ -74,19 +78,16 @@ class Classifier:
             raise ClassError(f"there are more than {CLASSES_MAX} classes")
         if len({one.name for one in given}) < len(given):
             raise ClassError("two classes have one name")
-        self._given = [(re.compile(one.pattern), number) for number, one in enumerate(given)]
-        self._number_of = {one: number for number, one in enumerate(given)}
-        self.classes = list(given)
+        self._patterns = [re.compile(one.pattern) for one in given]
+        self.classes = list(given or [FILES])
 
     def number_of(self, path: str) -> int:
         """The place in `classes` of the class of a path; -1 for a path of none."""
-        if self._given:
-            return next((number for pattern, number in self._given if pattern.search(path)), -1)
+        if self._patterns:
+            return next((number for number, pattern in enumerate(self._patterns) if pattern.search(path)), -1)
         found = usual_class_of(path)
-        number = self._number_of.get(found)
-        if number is None:
+        if found not in self.classes:
             if len(self.classes) >= CLASSES_MAX:
                 return -1
-            number = self._number_of[found] = len(self.classes)
             self.classes.append(found)
-        return number
+        return self.classes.index(found)

@@ -8,7 +8,8 @@ import numpy as np
 
 from stevec_advise.classes import Classifier, UrlClass, normal_path_of, path_of
 from stevec_predict.trace_lines import TraceError
-from stevec_predict.trace_reader import TraceFacts, read_trace
+from stevec_predict.trace_reader import TraceFacts, read_trace, several_hosts
+from stevec_predict.trace_request import Kind
 
 READS_MAX = 50_000_000
 URLS_MAX = 2_000_000
@@ -24,14 +25,12 @@ class ClassLog:
         reads: shape (n,), in order: place of the URL · `SPAN_MS` + time.
         path: shape (URLs,): the place of the path of each URL.
         edits: shape (m,), in order: place of the path · `SPAN_MS` + time.
-        size_bytes: shape (n,), of each answer, 0 where the log does not say.
     """
 
     url_class: UrlClass
     reads: np.ndarray
     path: np.ndarray
     edits: np.ndarray
-    size_bytes: np.ndarray
 
     @property
     def url(self) -> np.ndarray:
@@ -51,19 +50,17 @@ class ClassLog:
 
         chosen = within(self.time_ms)
         edits = self.edits[within(self.edits % SPAN_MS)] - begin_ms
-        return ClassLog(self.url_class, self.reads[chosen] - begin_ms, self.path, edits, self.size_bytes[chosen])
+        return ClassLog(self.url_class, self.reads[chosen] - begin_ms, self.path, edits)
 
 
 @dataclass(frozen=True)
 class SiteLog:
-    """The classes with reads, the most read one first; `unclassed` reads belong to none. `urls` by class."""
+    """The classes with reads, in the order in which their patterns are tried; `unclassed` reads belong to none."""
 
     classes: list[ClassLog]
-    urls: list[list[str]]
     span_ms: int
     unclassed: int
     facts: list[TraceFacts]
-    edit_facts: list[TraceFacts]
 
     @property
     def edits(self) -> int:
@@ -72,37 +69,24 @@ class SiteLog:
 
 
 class _Collector:
-    """A `Sink` of `read_trace`, for several files one after the other."""
+    """A `Sink` of `read_trace`, for several files one after the other. The next one has reads and edits that count as
+    `takes_reads` and `takes_edits` say."""
 
     def __init__(self, classifier: Classifier) -> None:
         self._classifier = classifier
+        self.takes_reads = self.takes_edits = True
         self.urls: dict[bytes, int] = {}
         self.class_of_url = array("b")
-        self.read_url, self.read_s, self.read_bytes = array("i"), array("d"), array("q")
+        self.read_url, self.read_s = array("i"), array("d")
         self.edit_path: list[bytes] = []
         self.edit_s = array("d")
-        self._takes_edits = self._takes_reads = True
-        self._begun_with = (0, 0)
-
-    def begin(self, *, reads: bool, edits: bool) -> None:
-        """The next file has these."""
-        self._takes_reads, self._takes_edits = reads, edits
-        self._begun_with = (len(self.read_s), len(self.edit_s))
-
-    @property
-    def reads(self) -> int:
-        return len(self.read_s) - self._begun_with[0]
-
-    @property
-    def edits(self) -> int:
-        return len(self.edit_s) - self._begun_with[1]
 
     @property
     def pages(self) -> int:
         return len(self.urls)
 
-    def read(self, page: bytes, now: float, size_bytes: int = 0) -> None:
-        if not self._takes_reads:
+    def read(self, page: bytes, now: float, _size_bytes: int = 0) -> None:
+        if not self.takes_reads:
             return
         place = self.urls.get(page)
         if place is None:
@@ -114,10 +98,9 @@ class _Collector:
             raise TraceError(f"more than {READS_MAX} reads: take a part of the log")
         self.read_url.append(place)
         self.read_s.append(now)
-        self.read_bytes.append(size_bytes)
 
     def edit(self, page: bytes, now: float) -> None:
-        if not self._takes_edits:
+        if not self.takes_edits:
             return
         if len(self.edit_s) >= READS_MAX:
             raise TraceError(f"more than {READS_MAX} edits: take a part of the log")
@@ -138,52 +121,24 @@ def read_log(
 
     Args:
         files: access logs; their writing requests (POST, PUT, PATCH, DELETE) are the edits if `edit_files` is empty.
-        edit_files: each request of them that writes is an edit; of CSV and of ids every line.
+        edit_files: each request of them that writes is an edit; of CSV without operations every line.
         kind, parameters: of `files`, as for `parser_for`. host: as for `read_trace`.
 
     Raises:
         TraceError: a file cannot be used, or there are no reads, or no time between them.
     """
     collector = _Collector(classifier)
-    facts = []
-    for file in files:
-        collector.begin(reads=True, edits=not edit_files)
-        facts.append(read_trace(file, collector, kind=kind, parameters=parameters, host=host))
-    edit_facts = []
-    for file in edit_files:
-        collector.begin(reads=False, edits=True)
-        edit_facts.append(read_trace(file, _AllEdits(collector), host=host))
-    return _site_log(collector, classifier, facts, edit_facts)
+    collector.takes_edits = not edit_files
+    facts = [read_trace(file, collector, kind=kind, parameters=parameters, host=host) for file in files]
+    collector.takes_reads, collector.takes_edits = False, True
+    facts += [read_trace(file, collector, host=host, unmarked=Kind.EDIT) for file in edit_files]
+    hosts = {one.host for one in facts if one.host}
+    if len(hosts) > 1:
+        raise several_hosts(hosts)
+    return _site_log(collector, classifier, facts)
 
 
-class _AllEdits:
-    """Takes each line of a file without methods for an edit."""
-
-    def __init__(self, collector: _Collector) -> None:
-        self._collector = collector
-
-    @property
-    def reads(self) -> int:
-        return 0
-
-    @property
-    def edits(self) -> int:
-        return self._collector.edits
-
-    @property
-    def pages(self) -> int:
-        return 0
-
-    def read(self, page: bytes, now: float, size_bytes: int = 0) -> None:
-        self._collector.edit(page, now)
-
-    def edit(self, page: bytes, now: float) -> None:
-        self._collector.edit(page, now)
-
-
-def _site_log(
-    collector: _Collector, classifier: Classifier, facts: list[TraceFacts], edit_facts: list[TraceFacts]
-) -> SiteLog:
+def _site_log(collector: _Collector, classifier: Classifier, facts: list[TraceFacts]) -> SiteLog:
     read_s, edit_s = np.asarray(collector.read_s), np.asarray(collector.edit_s)
     if not len(read_s):
         raise TraceError("the log has no reads (GET or HEAD, of pages that are there)")
@@ -194,39 +149,28 @@ def _site_log(
     if span_ms >= SPAN_MS // 4:
         raise TraceError(f"the log is longer than {SPAN_MS // 4 // 86_400_000} days: take a part of it")
     read_ms, edit_ms = (_milliseconds(times_s, begin_s) for times_s in (read_s, edit_s))
-    inside = (edit_ms >= 0) & (edit_ms < span_ms)
     paths: dict[bytes, int] = {}
-    names = [name.decode("utf-8", "surrogateescape") for name in collector.urls]
-    path_of_url = np.array([paths.setdefault(normal_path_of(name), len(paths)) for name in names])
+    path_of_url = np.array(
+        [paths.setdefault(normal_path_of(url.decode("utf-8", "surrogateescape")), len(paths)) for url in collector.urls]
+    )
     edit_path = np.array([paths.get(path, -1) for path in collector.edit_path], dtype=np.int64)
-    inside &= edit_path >= 0
+    inside = (edit_ms >= 0) & (edit_ms < span_ms) & (edit_path >= 0)
     class_of_url = np.asarray(collector.class_of_url)
     read_url = np.asarray(collector.read_url)
-    classes, urls = [], []
+    classes = []
     for number, url_class in enumerate(classifier.classes):
-        places = np.flatnonzero(class_of_url == number)
-        if not len(places):
+        urls = np.flatnonzero(class_of_url == number)
+        if not len(urls):
             continue
         chosen = class_of_url[read_url] == number
-        used, path = np.unique(path_of_url[places], return_inverse=True)
-        place_in_class = np.zeros(len(names), dtype=np.int64)
-        place_in_class[places] = np.arange(len(places))
-        reads = place_in_class[read_url[chosen]] * SPAN_MS + read_ms[chosen]
-        order = np.argsort(reads, kind="stable")
-        of_class = inside & np.isin(edit_path, used)
-        edits = np.sort(np.searchsorted(used, edit_path[of_class]) * SPAN_MS + edit_ms[of_class])
-        size_bytes = np.asarray(collector.read_bytes)[chosen][order]
-        classes.append(ClassLog(url_class, reads[order], path, edits, size_bytes))
-        urls.append([names[place] for place in places])
-    by_reads = sorted(range(len(classes)), key=lambda place: -len(classes[place].reads))
-    return SiteLog(
-        classes=[classes[place] for place in by_reads],
-        urls=[urls[place] for place in by_reads],
-        span_ms=span_ms,
-        unclassed=int(np.sum(class_of_url[read_url] < 0)),
-        facts=facts,
-        edit_facts=edit_facts,
-    )
+        used, path = np.unique(path_of_url[urls], return_inverse=True)
+        place = np.zeros(len(class_of_url), dtype=np.int64)
+        place[urls] = np.arange(len(urls))
+        reads = np.sort(place[read_url[chosen]] * SPAN_MS + read_ms[chosen])
+        edited = inside & np.isin(edit_path, used)
+        edits = np.sort(np.searchsorted(used, edit_path[edited]) * SPAN_MS + edit_ms[edited])
+        classes.append(ClassLog(url_class, reads, path, edits))
+    return SiteLog(classes, span_ms, int(np.sum(class_of_url[read_url] < 0)), facts)
 
 
 def _milliseconds(times_s: np.ndarray, begin_s: float) -> np.ndarray:

@@ -29,22 +29,25 @@ class Found:
     @property
     def fetch_share(self) -> float:
         """Requests to the origin, per read."""
-        return float(self.outcome.fetches.sum() / self.outcome.reads.sum())
+        return self._per_read(self.outcome.fetches)
 
     @property
     def wait_share(self) -> float:
         """Reads that wait for the origin."""
-        return float(self.outcome.waits.sum() / self.outcome.reads.sum())
+        return self._per_read(self.outcome.waits)
 
     @property
     def body_share(self) -> float:
         """Requests to the origin that it answers with a body, per read."""
-        return float(self.outcome.bodies.sum() / self.outcome.reads.sum())
+        return self._per_read(self.outcome.bodies)
 
     @property
     def stale_share(self) -> float:
         """Stale reads."""
-        return float(self.outcome.stale.sum() / self.outcome.reads.sum())
+        return self._per_read(self.outcome.stale)
+
+    def _per_read(self, counts: np.ndarray) -> float:
+        return float(counts.sum() / self.outcome.reads.sum())
 
 
 class Search:

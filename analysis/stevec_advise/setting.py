@@ -21,7 +21,7 @@ class Setting:
     """One setting. `lifetime_s` None: nothing is answered without the origin.
 
     `window_s` is that of stale-while-revalidate (RFC 5861), `purge_delay_s` from an edit to its purge, None without
-    purges. `oldest_s`: how long a page may be outdated at most while nothing is lost; None without a bound.
+    purges.
     """
 
     family: str
@@ -41,16 +41,6 @@ class Setting:
             return 0.0
         age_s = self.lifetime_s + self.window_s
         return age_s if self.purge_delay_s is None else min(age_s, self.purge_delay_s)
-
-    @property
-    def cache_control(self) -> str:
-        """The response's Cache-Control (RFC 9111, RFC 5861) for shared caches; browsers ask each time."""
-        if self.family == "none":
-            return "no-store"
-        if self.family == "revalidate":
-            return "no-cache"
-        window = f", stale-while-revalidate={self.window_s:g}" if self.window_s else ""
-        return f"max-age=0, s-maxage={self.lifetime_s:g}{window}"
 
     @property
     def words(self) -> str:

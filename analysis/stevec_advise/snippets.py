@@ -1,4 +1,5 @@
-"""Settings as configurations of caches, ready to be put in. Each rule is for one class of URLs.
+"""Settings as configurations of caches, ready to be put in. Each rule is for one class of URLs; of several rules that
+match, the first one counts.
 
 nginx: nginx.org/en/docs/http/ngx_http_proxy_module.html. Varnish: varnish-cache.org/docs/7.1/reference/vcl.html.
 Cloudflare: the rules of the phase http_request_cache_settings,
@@ -10,7 +11,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from stevec_advise.classes import EXTENSIONS, FILES_PATTERN, UrlClass
+from stevec_advise.classes import EXTENSIONS, FILES, UrlClass
 from stevec_advise.setting import Setting
 
 Rule = tuple[UrlClass, Setting]
@@ -108,9 +109,8 @@ def _cloudflare_rule(url_class: UrlClass, setting: Setting) -> dict[str, Any]:
 
 def _cloudflare_expression(pattern: str) -> str:
     """`matches` needs a plan with regular expressions, so the usual classes do without."""
-    if pattern == FILES_PATTERN:
-        every = EXTENSIONS.replace("jpe?g", "jpg|jpeg").replace("woff2?", "woff|woff2").split("|")
-        names = " ".join(f'"{name}"' for name in every)
+    if pattern == FILES.pattern:
+        names = " ".join(f'"{name}"' for name in EXTENSIONS)
         return f"http.request.uri.path.extension in {{{names}}}"
     prefix = PREFIX.fullmatch(pattern)
     if prefix:

@@ -16,7 +16,7 @@ def lines_for(site: SiteLog, limits: Limits, advice: list[ClassAdvice]) -> list[
     """The whole text, a line each."""
     reads = sum(len(one.log.reads) for one in advice)
     hours = site.span_ms / 3_600_000
-    bad = sum(facts.bad for facts in (*site.facts, *site.edit_facts))
+    bad = sum(facts.bad for facts in site.facts)
     lines = [
         f"{count_of(reads, 'read')} and {count_of(site.edits, 'edit')} in {three_digits(hours)} h"
         + (f"; {count_of(bad, 'line')} could not be read" if bad else "")
@@ -25,7 +25,7 @@ def lines_for(site: SiteLog, limits: Limits, advice: list[ClassAdvice]) -> list[
         "* is the advice for stevec's edge, which knows all settings; shares are of reads, intervals those of the next "
         "such log",
     ]
-    for one in advice:
+    for one in sorted(advice, key=lambda one: -len(one.log.reads)):
         lines += ["", *_class_lines(one)]
     lines += ["", "a configuration: add --cache nginx, --cache varnish or --cache cloudflare"]
     return lines
@@ -40,8 +40,8 @@ def _limits(limits: Limits) -> str:
 def _class_lines(one: ClassAdvice) -> list[str]:
     zipf = "" if one.zipf is None else f", popularity Zipf {one.zipf:.2f}"
     lines = [
-        f"{one.log.url_class.name}: {count_of(one.urls, 'URL')}, {grouped(len(one.log.reads))} reads{zipf}, "
-        f"{count_of(one.edits, 'edit')}  ({one.log.url_class.pattern})",
+        f"{one.log.url_class.name}: {count_of(len(one.log.path), 'URL')}, {grouped(len(one.log.reads))} reads{zipf}, "
+        f"{count_of(len(one.log.edits), 'edit')}  ({one.log.url_class.pattern})",
         HEAD,
     ]
     lines += [_row(found, found is one.chosen["stevec"]) for found in one.found]
@@ -59,7 +59,7 @@ def _row(found: Found, is_advice: bool) -> str:
 
 
 def to_json(site: SiteLog, limits: Limits, advice: list[ClassAdvice]) -> dict[str, Any]:
-    """The advice as plain values; shares are 0 to 1."""
+    """The advice as plain values, the classes in the order in which their patterns are tried; shares are 0 to 1."""
     return {
         "span_s": site.span_ms / 1000,
         "limits": {
@@ -76,9 +76,9 @@ def _class_json(one: ClassAdvice) -> dict[str, Any]:
     return {
         "name": one.log.url_class.name,
         "pattern": one.log.url_class.pattern,
-        "urls": one.urls,
+        "urls": len(one.log.path),
         "reads": len(one.log.reads),
-        "edits": one.edits,
+        "edits": len(one.log.edits),
         "zipf": one.zipf,
         "advice": {cache: found.setting.words for cache, found in one.chosen.items()},
         "settings": [

@@ -60,7 +60,6 @@ def _workload(random: np.random.Generator, number: int) -> Workload:
         reads=np.sort(read_url * SPAN_MS + read_ms),
         path=np.arange(urls),
         edits=np.sort(edit_url * SPAN_MS + edit_ms),
-        size_bytes=np.zeros(reads, dtype=np.int64),
     )
     return Workload(name, log, span_ms, Limits(stale_max, oldest_max_s))
 

@@ -38,12 +38,12 @@ CLF = re.compile(
 )
 
 
-def parser_for(kind: str, parameters: str, head: list[bytes]) -> tuple[str, Parser, bool]:
+def parser_for(kind: str, parameters: str, head: list[bytes], unmarked: Kind = Kind.READ) -> tuple[str, Parser, bool]:
     """Choose the parser of a trace from its first lines.
 
     Args:
         kind: one of `TYPES`. parameters: as of cachesim's --trace-type-params, such as "time-col=2, obj-id-col=5"; "".
-        head: the first lines, without empty ones.
+        head: the first lines, without empty ones. unmarked: what a line without a method or an operation is.
 
     Returns:
         (its type, the parser, whether the first line is a header). TraceError if parameters are wrong or the type
@@ -67,7 +67,7 @@ def parser_for(kind: str, parameters: str, head: list[bytes]) -> tuple[str, Pars
         if header is None:
             fields = first.split(delimiter)
             header = columns[0] < len(fields) and NUMBER.fullmatch(fields[columns[0]].strip(b' "')) is None
-        return kind, csv_parser(columns, delimiter), header
+        return kind, csv_parser(columns, delimiter, unmarked), header
     if kind == "json":
         return kind, parse_json, False
     return kind, parse_clf if kind == "clf" else parse_txt, False
@@ -78,7 +78,9 @@ def parse_txt(line: bytes) -> Request:
     return Request(Kind.READ, page_of(line.strip()), None, None)
 
 
-def csv_parser(columns: tuple[int, int, int | None, int | None], delimiter: bytes) -> Parser:
+def csv_parser(
+    columns: tuple[int, int, int | None, int | None], delimiter: bytes, unmarked: Kind = Kind.READ
+) -> Parser:
     """A parser of lines with these columns (time, object, size, operation), counted from 0."""
     time_column, page_column, size_column, kind_column = columns
     needed = max(time_column, page_column, kind_column or 0) + 1
@@ -87,7 +89,7 @@ def csv_parser(columns: tuple[int, int, int | None, int | None], delimiter: byte
         fields = line.split(delimiter) if b'"' not in line else _quoted(line, delimiter)
         if len(fields) < needed:
             raise BadLineError(f"fewer than {needed} columns")
-        kind = Kind.READ if kind_column is None else kind_of(fields[kind_column].strip().upper())
+        kind = unmarked if kind_column is None else kind_of(fields[kind_column].strip().upper())
         size = fields[size_column].strip() if size_column is not None and size_column < len(fields) else b""
         return Request(kind, page_of(fields[page_column].strip()), _seconds(fields[time_column].strip()), _size(size))
 

@@ -16,7 +16,7 @@ STATUSES = ("EdgeResponseStatus", "status")
 SIZES = ("EdgeResponseBodyBytes", "body_bytes_sent", "EdgeResponseBytes", "bytes_sent", "size", "bytes")
 HOSTS = ("ClientRequestHost", "host", "http_host", "server_name")
 TIMES = ("EdgeStartTimestamp", "msec", "time_iso8601", "time_local", "@timestamp", "timestamp", "ts", "time")
-# A number of seconds since 1970 has at most that size; a larger one is milliseconds, microseconds or nanoseconds.
+# Numbers in a second, of a time since 1970 as a number: the first unit in which it is not too large is meant.
 UNITS = (1.0, 1e3, 1e6, 1e9)
 
 

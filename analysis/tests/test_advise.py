@@ -2,8 +2,6 @@
 
 import gzip
 import json
-import shutil
-import subprocess
 from dataclasses import replace
 
 import numpy as np
@@ -20,6 +18,7 @@ from stevec_advise.search import Search
 from stevec_advise.setting import Setting, of_lifetime, purged
 from stevec_predict import Scenario
 from stevec_predict.replay import Replay
+from stevec_predict.trace_lines import TraceError
 
 SPAN_TEST_MS = 3_600_000
 
@@ -31,9 +30,7 @@ def made_up(seed, reads=3000, edits=300, urls=20):
     ranks = np.arange(1, urls + 1) ** -1.0
     url = random.choice(urls, reads + edits, p=ranks / ranks.sum())
     keys = url * SPAN_MS + times_ms
-    return ClassLog(
-        UrlClass("pages", "^/"), np.sort(keys[:reads]), np.arange(urls), np.sort(keys[reads:]), np.zeros(reads, int)
-    )
+    return ClassLog(UrlClass("pages", "^/"), np.sort(keys[:reads]), np.arange(urls), np.sort(keys[reads:]))
 
 
 SETTINGS = [
@@ -136,10 +133,35 @@ def test_edits_make_all_urls_of_their_path_stale(tmp_path):
     ]
     edits.write_bytes(gzip.compress("\n".join(map(json.dumps, rows)).encode()))
     site = read_log([str(log)], [str(edits)], Classifier([]))
-    assert [one.url_class.name for one in site.classes] == ["wiki", "files"]
+    assert [one.url_class.name for one in site.classes] == ["files", "/wiki/"]
     # That of an unread page, and that after the log, do not count.
-    assert site.edits == 1 and site.classes[0].edits[0] % SPAN_MS == pytest.approx(2000, abs=500)
-    assert site.urls[0] == ["/wiki/%C4%8Das?x=1", "/wiki/B"]
+    assert site.edits == 1 and site.classes[1].edits[0] % SPAN_MS == pytest.approx(2000, abs=500)
+    assert site.classes[1].path.tolist() != [0, 0] and len(site.classes[1].reads) == 3
+
+
+def test_of_a_file_of_edits_only_what_writes_counts_and_of_csv_every_line(tmp_path):
+    log = tmp_path / "a.log"
+    # Edits of the log itself do not count beside a file of edits.
+    log.write_text("\n".join([*(line(second, "/wiki/A") for second in range(9)), line(9, "/wiki/A", "POST")]))
+    edits = tmp_path / "edits.log"
+    edits.write_text("\n".join([line(3, "/wiki/A"), line(4, "/wiki/A", "PUT"), line(5, "/wiki/A", "PUT", 409)]))
+    rows = tmp_path / "edits.csv"
+    rows.write_text("".join(f"{1795564800 + second},/wiki/A\n" for second in (2, 6)))
+    assert read_log([str(log)], [str(edits)], Classifier([])).edits == 1
+    assert read_log([str(log)], [str(rows)], Classifier([])).edits == 2
+    assert read_log([str(log)], [], Classifier([])).edits == 0, "it came after the last read"
+
+
+def test_logs_of_different_hosts_are_not_mixed(tmp_path):
+    for host in ("a.example", "b.example"):
+        rows = [
+            {"method": "GET", "uri": "/", "status": 200, "ts": 1795564800 + second, "host": host} for second in range(9)
+        ]
+        (tmp_path / host).write_text("\n".join(map(json.dumps, rows)))
+    files = [str(tmp_path / host) for host in ("a.example", "b.example")]
+    with pytest.raises(TraceError, match=r"a\.example and b\.example: choose one by --host"):
+        read_log(files, [], Classifier([]))
+    assert len(read_log(files, [], Classifier([]), host="b.example").classes[0].reads) == 9
 
 
 def test_requests_of_one_second_keep_their_order(tmp_path):
@@ -190,7 +212,7 @@ def test_a_class_is_the_first_whose_pattern_matches():
     assert [classifier.number_of(path) for path in ("/wiki/A", "/wiki/B", "/x")] == [0, 1, -1]
     usual = Classifier([])
     names = [usual.classes[usual.number_of(path)].name for path in ("/", "/a/b", "/a/c.PNG", "/b/c/d", "/robots.txt")]
-    assert names == ["top", "a", "files", "b", "top"]
+    assert names == ["top", "/a/", "files", "/b/", "top"]
     for number in range(30):
         usual.number_of(f"/folder-{number}/x")
     assert len(usual.classes) == 20
@@ -212,44 +234,27 @@ def test_the_table_has_each_class_with_each_family_and_marks_the_advice(tmp_path
     assert main([site_log(tmp_path), "--stale", "1% of reads"]) == 0
     text = capsys.readouterr().out
     assert "8900 reads and 400 edits" in text
-    assert "wiki: 40 URLs, 8000 reads" in text and "files: 9 URLs, 900 reads" in text
+    assert text.index("/wiki/: 40 URLs, 8000 reads") < text.index("files: 9 URLs, 900 reads")
     assert text.count("\n  * ") == 2 and "  * purge 86400 s" in text
     assert "elsewhere: nginx ttl" in text
     assert main([site_log(tmp_path), "--max-age", "2s", "--json"]) == 0
     value = json.loads(capsys.readouterr().out)
     assert value["limits"] == {"stale_max": None, "oldest_max_s": 2, "confidence": 0.99}
-    wiki = value["classes"][0]
+    wiki = next(one for one in value["classes"] if one["name"] == "/wiki/")
     assert wiki["advice"]["nginx"] == "ttl 2 s"
     assert all(setting["oldest_s"] <= 2 for setting in wiki["settings"])
 
 
-def test_cloudflares_rules_are_in_reverse_order_without_regular_expressions(tmp_path, capsys):
-    assert main([site_log(tmp_path), "--stale", "1%", "--cache", "cloudflare"]) == 0
-    rules = json.loads(capsys.readouterr().out)["rules"]
-    assert [rule["description"].split(":")[0] for rule in rules] == ["files", "wiki"]
-    assert rules[1]["expression"] == 'starts_with(http.request.uri.path, "/wiki/")'
-    assert rules[0]["expression"].startswith('http.request.uri.path.extension in {"avif"')
-
-
-NGINX = shutil.which("nginx")
-TEMPORARY = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
-
-
-@pytest.mark.skipif(NGINX is None, reason="nginx is not on PATH")
-def test_nginx_takes_its_locations(tmp_path, capsys):
+def test_rules_are_in_the_order_of_the_classes_and_cloudflares_in_reverse(tmp_path, capsys):
+    # A file of the folder is of the class of files, whichever of the two is read more.
     assert main([site_log(tmp_path), "--stale", "1%", "--cache", "nginx"]) == 0
     locations = capsys.readouterr().out
-    (tmp_path / "logs").mkdir()
-    configuration = tmp_path / "nginx.conf"
-    configuration.write_text(
-        f"pid {tmp_path}/pid; error_log {tmp_path}/error.log; events {{}}\n"
-        f"http {{ access_log off; proxy_cache_path {tmp_path}/cache keys_zone=pages:1m;\n"
-        + "".join(
-            f"{name}_temp_path {tmp_path}/{name};\n" for name in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
-        )
-        + f"upstream origin {{ server 127.0.0.1:9; }}\nserver {{ listen 127.0.0.1:1; {locations} }} }}"
-    )
-    result = subprocess.run(
-        [str(NGINX), "-t", "-q", "-p", str(tmp_path), "-c", str(configuration)], capture_output=True, text=True
-    )
-    assert result.returncode == 0, result.stderr
+    assert locations.index("# files: ttl") < locations.index("# /wiki/: ttl")
+    assert main([site_log(tmp_path), "--stale", "1%", "--cache", "varnish"]) == 0
+    text = capsys.readouterr().out
+    assert text.index("# files: purge") < text.index("# /wiki/: purge")
+    assert main([site_log(tmp_path), "--stale", "1%", "--cache", "cloudflare"]) == 0
+    rules = json.loads(capsys.readouterr().out)["rules"]
+    assert [rule["description"].split(":")[0] for rule in rules] == ["/wiki/", "files"]
+    assert rules[0]["expression"] == 'starts_with(http.request.uri.path, "/wiki/")'
+    assert rules[1]["expression"].startswith('http.request.uri.path.extension in {"avif"')

@@ -2,7 +2,7 @@ import { analysisHelp, runAnalysis } from '../lab/python.js'
 import { EXIT } from '../exit-codes.js'
 
 const MODULE = 'stevec_advise'
-const VALUES = ['stale', 'max-age', 'purge-delay', 'least', 'host', 'log-params', 'cache']
+const VALUES = ['stale', 'max-age', 'purge-delay', 'least', 'host', 'trace-type', 'trace-params', 'cache']
 const LISTS = ['edits', 'class']
 
 /** @type {import('../cli.js').Command} */
