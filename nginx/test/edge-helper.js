@@ -11,8 +11,8 @@ import { nginxModulesDirectory, requireTool } from '@stevec/harness/tools/locate
 
 const LUA = fileURLToPath(new URL('../lua', import.meta.url))
 const TOKEN = 'a-token-for-this-test'
-/** EDGE_WORKERS=4 runs a test file against an edge of four workers. */
-const WORKERS = Number(process.env.EDGE_WORKERS ?? 1)
+/** As many as an edge has on a machine of two cores. EDGE_WORKERS=4 runs a test file against four. */
+const WORKERS = Number(process.env.EDGE_WORKERS ?? 2)
 /** Far longer than any wait here needs, for slow and busy machines. */
 export const WAIT_MAX_MS = 60_000
 
