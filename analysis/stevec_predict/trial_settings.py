@@ -24,7 +24,7 @@ KNOWN_SETTINGS = (
     *("edges", "protocol", "database", "database_pool", "wikis", "wiki_cpu_share", "shared", "picture"),
     *("groups", "generators", "resource", "short_link_index", "short_link_reads", "edit_links"),
     *("framework", "write_strategy", "gather_max", "gather_ms", "record_stop"),
-    *("trace_ratio", "traceparent", "watchers", "fan_out"),
+    *("trace_ratio", "traceparent", "watchers", "fan_out", "edit_door"),
     *("duration_max_s", "bound", "background_vus", "timeout_s"),
 )
 # These invalidate a page when a POST to it passes through them (RFC 9111, section 4.4). The other caches of

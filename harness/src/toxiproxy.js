@@ -10,7 +10,7 @@ const API_TIMEOUT_MS = 10_000
 /**
  * @typedef {object} Toxic  as toxiproxy's HTTP API takes it
  * @property {string} name
- * @property {'latency' | 'handshake' | 'uplink'} type
+ * @property {'latency' | 'handshake' | 'uplink' | 'timeout'} type
  * @property {'upstream' | 'downstream'} stream
  * @property {Record<string, unknown>} attributes
  */
@@ -82,16 +82,41 @@ export async function createLinks (api, links) {
  * @throws {Error} when toxiproxy refuses one
  */
 export async function replaceToxics (api, toxics) {
-  const post = async (/** @type {string} */ path, /** @type {unknown} */ body) => {
-    const response = await fetch(`${api}${path}`, {
-      method: 'POST',
-      body: JSON.stringify(body),
-      signal: AbortSignal.timeout(API_TIMEOUT_MS)
-    })
-    if (!response.ok) throw new Error(`toxiproxy refused ${path}: ${await response.text()}`)
-  }
-  await post('/reset', {})
+  await call(api, 'POST', '/reset', {})
   for (const [link, list] of Object.entries(toxics)) {
-    for (const toxic of list ?? []) await post(`/proxies/${link}/toxics`, { ...toxic, toxicity: 1 })
+    for (const toxic of list ?? []) await addToxic(api, link, toxic)
   }
+}
+
+/**
+ * Adds a toxic to those of a link, for connections that are open, too.
+ * @param {string} api  as startToxiproxy returned it
+ * @param {string} link
+ * @param {Toxic} toxic
+ * @throws {Error} when toxiproxy refuses it
+ */
+export const addToxic = (api, link, toxic) =>
+  call(api, 'POST', `/proxies/${link}/toxics`, { ...toxic, toxicity: 1 })
+
+/**
+ * @param {string} api  as startToxiproxy returned it
+ * @param {string} link
+ * @param {string} name  of the toxic
+ * @throws {Error} when the link has no such toxic
+ */
+export const removeToxic = (api, link, name) => call(api, 'DELETE', `/proxies/${link}/toxics/${name}`)
+
+/**
+ * @param {string} api
+ * @param {'POST' | 'DELETE'} method
+ * @param {string} path
+ * @param {unknown} [body]
+ */
+async function call (api, method, path, body) {
+  const response = await fetch(`${api}${path}`, {
+    method,
+    body: body === undefined ? undefined : JSON.stringify(body),
+    signal: AbortSignal.timeout(API_TIMEOUT_MS)
+  })
+  if (!response.ok) throw new Error(`toxiproxy refused ${path}: ${await response.text()}`)
 }

@@ -264,7 +264,7 @@ export function waitUntilTold () {
 function send ({ method, path, body, type = '', linksTo }, index, plannedAtUs) {
   url ??= edges[(exec.vu.idInTest - 1) % edges.length]
   const beganMs = clockMs()
-  const response = http.request(method, url + path, body, {
+  const response = http.request(method, (body === null ? url : settings.edit_url ?? url) + path, body, {
     redirects: 0,
     timeout: `${settings.timeout_s}s`,
     headers: body === null ? headersOf(index) : { ...headersOf(index), 'Content-Type': type },

@@ -2,6 +2,7 @@ import path from 'node:path'
 import { openZone } from '../cloudflare/open-zone.js'
 import { EXIT } from '../exit-codes.js'
 import { UsageError } from '../usage-error.js'
+import { isLinkFault } from '../lab/link-fault.js'
 import { refuseUnknownDatabases } from '../lab/database.js'
 import { cellsOf, PRESETS } from '../lab/definition.js'
 import { bytesOf, refuseSmallDisk } from '../lab/disk.js'
@@ -217,7 +218,7 @@ async function runOnSite (job, { config, values, maxRequests, commandLine, setUp
   const openOrigin = originOption(job.origin)
   const site = job.target === null
     ? await openSite({
-      config, seed: job.seed, profile: job.profile, links: delaysOrigin(job), openOrigin, signal, progress
+      config, seed: job.seed, profile: job.profile, links: needsLinks(job), openOrigin, signal, progress
     })
     : await openZone({ config, zone: job.target.zone, runs: job.runs, seed: job.seed, maxRequests, signal, progress })
   try {
@@ -262,11 +263,12 @@ async function startDuring (setUp, { job, site, progress }) {
 /** @typedef {import('./run-jobs.js').Job} Job */
 
 /**
- * Whether a trial of the job delays the origin's responses. All its trials then take the same path, through links.
+ * Whether a trial of the job delays the origin's responses, or cuts a link. All its trials then take the same path,
+ * through links.
  * @param {Job} job
  */
-const delaysOrigin = ({ runs }) => runs.some(({ definition }) =>
-  cellsOf(definition).some(({ settings }) => settings.origin_delay_ms > 0))
+const needsLinks = ({ runs }) => runs.some(({ definition }) => cellsOf(definition).some(({ settings }) =>
+  settings.origin_delay_ms > 0 || (settings.fault !== null && isLinkFault(settings.fault))))
 
 /**
  * @param {string | undefined} text

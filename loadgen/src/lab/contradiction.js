@@ -3,6 +3,7 @@ import { fanOutContradiction } from '../fan-out/contradiction.js'
 import { recordContradiction } from '../records/contradiction.js'
 import { meanOf } from '../../scenarios/content.js'
 import { pagesNeeded } from '../../scenarios/short-links.js'
+import { isLinkFault } from './link-fault.js'
 
 /** Caches and the database hold all pages in memory. */
 const PAGES_CHARS_MAX = 2_000_000_000
@@ -62,6 +63,37 @@ const traceContradiction = ({ traceparent, trace_ratio: ratio }) =>
   traceparent && ratio === null ? 'with traceparent the wiki has to trace: set trace_ratio' : null
 
 /**
+ * @param {import('./settings.js').Settings} settings
+ * @returns {string | null}
+ */
+function editDoorContradiction (settings) {
+  const { edit_door: door, edit, edit_ratio: ratio, resource } = settings
+  if (door === null || (isAtOneEdge(settings) && edit === 'post' && resource === 'page' && ratio < 1)) return null
+  return 'edit_door is for edits by one POST beside reads of pages at the door cached, with one edge'
+}
+
+/** @param {import('./settings.js').Settings} settings */
+const isAtOneEdge = ({ door, cache, edges }) => door === 'cached' && cache === 'edge' && edges === 1
+
+/**
+ * @param {import('./settings.js').Settings} settings
+ * @returns {string | null}
+ */
+function faultContradiction (settings) {
+  const { fault, model, bound, background_vus: background, duration_max_s: duration } = settings
+  if (fault === null) return null
+  if (model !== 'open' || bound !== 'either' || background > 0) {
+    return 'fault is for the open model without a background, bound by "either"'
+  }
+  if (fault.from_s + fault.for_s >= duration) {
+    return `the fault ends after ${fault.from_s + fault.for_s} s, and the trial after ${duration} s: no request would show the recovery`
+  }
+  return isLinkFault(fault) && !isAtOneEdge(settings)
+    ? `the fault ${fault.kind} is of the links of one edge, at the door cached with cache=edge`
+    : null
+}
+
+/**
  * Finds settings that are valid alone but contradict each other.
  * @param {import('./definition.js').Settings} settings
  * @returns {string | null} the first contradiction
@@ -75,8 +107,6 @@ export function contradiction (settings) {
     duration_max_s: duration,
     bound,
     burst,
-    fault,
-    background_vus: background,
     pages,
     page_size_chars: size
   } = settings
@@ -106,12 +136,8 @@ export function contradiction (settings) {
       `not with cache=${settings.cache}`
   }
   if (settings.cache !== 'edge' && !settings.collapsing) return 'only the edge can switch request collapsing off'
-  if (fault !== null && (model !== 'open' || bound !== 'either' || background > 0)) {
-    return 'fault is for the open model without a background, bound by "either"'
-  }
-  if (fault !== null && fault.from_s + fault.for_s >= duration) {
-    return `the fault ends after ${fault.from_s + fault.for_s} s, and the trial after ${duration} s: no request would show the recovery`
-  }
+  const faulty = editDoorContradiction(settings) ?? faultContradiction(settings)
+  if (faulty !== null) return faulty
   if (rate !== null && bound === 'requests' && requests / rate > duration) {
     return `${requests} requests at ${rate} a second take longer than duration_max_s = ${duration}; raise it, or bound the trial by "either"`
   }

@@ -34,6 +34,7 @@ export const GARBAGE_COLLECTION = Object.freeze({ GOGC: '400', GOMEMLIMIT: '1GiB
  * @typedef {object} DoorSettings
  * @property {string} url  of the door
  * @property {string[]} [urls]  of its edges, see Door; a client keeps to one of them
+ * @property {string} [edit_url]  of the door of edits; default: as reads
  * @property {string} [ca_file]  see Door
  * @property {import('../../scenarios/plan.js').Plan} plan
  * @property {string} mark  prefix of each edit's text; unique to each trial of a run

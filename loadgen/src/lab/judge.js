@@ -1,5 +1,6 @@
 import { needsPurges } from '@stevec/wiki-app/cache-policy'
 import { countOf } from '../count-of.js'
+import { hidesRequests } from './fault.js'
 import { requestsPlanned } from './matrix.js'
 import { problemsOfTraces } from './traces.js'
 import { problemsOfTotals } from './wiki-totals.js'
@@ -87,7 +88,9 @@ export function problemsOf (findings) {
   problems.push(...problemsOfProbe(findings, samples), ...problemsOfWiki(findings), ...problemsOfTraces(findings))
   const totals = totalsOf(samples, background?.samples ?? null)
   if (trial.settings.record_stop !== null) return [...problems, ...problemsOfStop(findings, totals)]
-  if (trial.settings.fault !== null) {
+  const { fault } = trial.settings
+  if (fault !== null && !findings.fault) problems.push('the planned fault did not happen')
+  if (fault !== null && hidesRequests(fault)) {
     const answered = totals.sent - totals.served - samples.requests_failed
     return [...problems, ...problemsOfFault(findings, answered)]
   }
@@ -264,21 +267,22 @@ function listProblems () {
 }
 
 /**
- * Checks the counts of a trial in which the origin was killed. Failed requests need not be in the counter: they never
- * left the edge, or were in flight at the kill. So the counter has at least every request that the origin answered, and
- * at most also those that the kill cut off and those that the edge sent by itself; no client saw whether the origin
- * answered the latter. The origin's log lacks at most the requests that were cut off.
+ * Checks the counts of a trial in which the origin was killed, or parted from the edge. Failed requests need not be in
+ * the counter: they never left the edge, or were in flight at the fault. So the counter has at least every request that
+ * the origin answered, and at most also those that were cut off and those that the edge sent by itself; no client saw
+ * whether the origin answered the latter. The log of a killed origin lacks at most the requests that were cut off, and
+ * that of an edge those without an answer.
  * @param {Findings} findings
  * @param {number} answered  requests that the origin must have answered
  */
 function problemsOfFault ({ fault, samples, counter, refreshes, logLines, logLinesExpected }, answered) {
   const { problems, say } = listProblems()
   const cutOff = fault?.cut_off ?? 0
-  say(!fault, () => 'the planned fault did not happen')
+  const [lost, unlogged] = fault?.kind === 'edge-parted' ? [0, samples?.requests_unanswered ?? 0] : [cutOff, 0]
   const own = refreshes > 0 ? `, and the edge sent ${refreshes} of its own` : ''
   say(
     counter.requests < answered || counter.requests > answered + cutOff + refreshes,
-    () => `the counter says ${counter.requests}; the origin answered ${answered}, and ${cutOff} ${cutOff === 1 ? 'was' : 'were'} cut off when it was killed${own}`
+    () => `the counter says ${counter.requests}; the origin answered ${answered}, and ${cutOff} ${cutOff === 1 ? 'was' : 'were'} cut off${own}`
   )
   say(
     counter.writes > (samples?.writes_sent ?? 0),
@@ -286,7 +290,7 @@ function problemsOfFault ({ fault, samples, counter, refreshes, logLines, logLin
   )
   for (const role of /** @type {(keyof typeof logLines)[]} */ (Object.keys(logLines))) {
     const most = logLinesExpected[role]
-    const least = role === 'origin' ? Math.max(0, most - cutOff) : most
+    const least = Math.max(0, most - (role === 'origin' ? lost : unlogged))
     say(
       logLines[role] < least || logLines[role] > most,
       () => `the ${role} log has ${countOf(logLines[role], 'line')}, expected ${least === most ? most : `${least} to ${most}`}`

@@ -18,7 +18,7 @@ export const LOG_ROLES = /** @type {const} */ (['edge', 'origin', 'local'])
 /** By log: `edge`, `origin`, `local`, and of further edges `edge-2` … @typedef {Record<string, number>} PerRole */
 
 /** @typedef {Pick<import('./definition.js').Settings, 'door' | 'cache'>} Doorway */
-/** @typedef {Doorway & Pick<import('./definition.js').Settings, 'resource'>} Requested */
+/** @typedef {Doorway & Pick<import('./definition.js').Settings, 'resource' | 'edit_door'>} Requested */
 
 /**
  * The access logs of a stack, cut into trials.
@@ -37,7 +37,10 @@ export const createLogs = (stackDirectory, fetch = async () => {}) => ({
     /** @type {string} */ directory,
     /** @type {Requested} */ requested,
     /** @type {import('./counter.js').Counter} */ counter
-  ) => reconcile({ directory, doorRole: logOfDoor(requested), resource: requested.resource, counter }),
+  ) => reconcile({
+    ...{ directory, doorRole: logOfDoor(requested), resource: requested.resource, counter },
+    editsApart: requested.edit_door !== null
+  }),
   /**
    * Returns how many lines each log gets from the requests through each edge of a door, or through the door, if
    * `reached` of them reach the origin.

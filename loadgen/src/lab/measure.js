@@ -28,7 +28,8 @@ export async function measure (context, trial, directory, elapsed) {
 
   const purgesSince = site.watchPurges(settings)
   const tracesSince = site.watchTraces?.(settings)
-  const probeSettings = { ...settings, ...urlsOf(door), plan, mark, picture_markdown: pictureMarkdown, until_url: null }
+  const urls = urlsOf(doors, settings)
+  const probeSettings = { ...settings, ...urls, plan, mark, picture_markdown: pictureMarkdown, until_url: null }
   const saves = await watchSaves(context, settings, mark)
   const load = await generateLoad({ ...context, settings, probeSettings, logStarts, directory })
   signal.throwIfAborted()
@@ -47,7 +48,7 @@ export async function measure (context, trial, directory, elapsed) {
     ? undefined
     : await saves?.compare(settled, samples.probe)
   // A killed nginx logs nothing of the requests that it had in flight.
-  const comparable = samples.unreadable.length === 0 && load.fault === null
+  const comparable = samples.unreadable.length === 0 && load.fault?.kind !== 'origin-down'
   const disagreements = comparable ? await site.logs.reconcile(directory, settings, counts.counter) : []
 
   const findings = {
@@ -142,12 +143,12 @@ async function watchTotals (site) {
  * Reads the counter once no request is in flight, and waits for the last log lines.
  * @param {import('./site.js').Site} site
  * @param {import('./definition.js').Settings} settings
- * @param {Pick<import('./trial-samples.js').TrialSamples, 'sent' | 'served' | 'placed'>} samples
+ * @param {Pick<import('./trial-samples.js').TrialSamples, 'sent' | 'served' | 'apart' | 'placed'>} samples
  * @param {import('./logs.js').PerRole} logStarts
  */
-async function settleCounts (site, settings, { sent, served, placed }, logStarts) {
+async function settleCounts (site, settings, { sent, served, apart, placed }, logStarts) {
   const { logs } = site
-  const sentEach = sentThroughEach(settings, sent, placed)
+  const sentEach = sentThroughEach(settings, sent - apart, placed)
   await logs.waitFor(logStarts, logs.linesOf(settings, sentEach, 0))
   const refreshes = await logs.refreshes(logStarts)
   // No client waits for the edge's own refreshes: some may still be in flight.
@@ -171,5 +172,11 @@ function sentThroughEach ({ edges }, sent, placed) {
   return each.map((requests) => requests + unplaced)
 }
 
-/** @param {import('../stack/doors.js').Door} door */
-const urlsOf = ({ url, urls, ca_file: caFile }) => ({ url, urls, ca_file: caFile })
+/**
+ * @param {import('./site.js').Doors} doors
+ * @param {import('./definition.js').Settings} settings
+ */
+const urlsOf = (doors, { door, edit_door: editDoor }) => {
+  const { url, urls, ca_file: caFile } = doors[door]
+  return { url, urls, edit_url: editDoor === null ? undefined : doors[editDoor].url, ca_file: caFile }
+}

@@ -1,6 +1,7 @@
 import path from 'node:path'
 import { countOf } from '../count-of.js'
 import { cellsOf } from './definition.js'
+import { hidesRequests } from './fault.js'
 import { levelsOf, levelText } from './levels.js'
 import { pauseLines, studyLines } from './study-lines.js'
 import { unansweredText } from './totals.js'
@@ -39,7 +40,7 @@ export function createProgress (write, writeWarning = write) {
     starting (definition, run) {
       for (const text of startingLines(definition, run)) line(text)
       cellWidth = 0
-      withFaults = cellsOf(definition).some(({ settings }) => settings.fault !== null)
+      withFaults = cellsOf(definition).some(({ settings: { fault } }) => fault !== null && hidesRequests(fault))
     },
     moved: () => line('a default port is taken (perhaps by `make up`), so the stack uses free ones'),
     /** @param {number} port */
@@ -148,14 +149,14 @@ function blocksText (sample, directory) {
 
 /**
  * @param {import('./totals.js').Totals} totals  of a run
- * @param {boolean} withFaults  whether its trials kill the origin
+ * @param {boolean} withFaults  whether a fault of its trials can hide requests from the counter
  */
 function outcomeText (totals, withFaults) {
   const { trials, invalid } = totals
   const outcome = invalid === 0
     ? `${trials === 1 ? 'its one trial is valid: ' : `all ${trials} trials valid: in each, `}` +
       'requests sent = served by cache + counter, and the counter is what theory says where it says something' +
-      (withFaults ? '; where the origin was killed, except for requests in flight' : '')
+      (withFaults ? '; where a fault was caused, except for requests in flight' : '')
     : `${invalid} of ${countOf(trials, 'trial')} ${invalid === 1 ? 'is' : 'are'} INVALID; trial.json has the reasons`
   return outcome + unansweredText(totals)
 }

@@ -18,6 +18,7 @@ const NAMED_MAX = 3
  * @param {import('./logs.js').LogRole | null} options.doorRole  role whose log has a line for each request through the
  *   door; null: the door's cache keeps no such log
  * @param {import('../../scenarios/short-links.js').Resource} [options.resource]  that was requested; default: pages
+ * @param {boolean} [options.editsApart]  whether edits went to the origin past the door
  * @param {import('./counter.js').Counter} options.counter
  * @returns {Promise<string[]>} the disagreements, in sentences
  */
@@ -31,10 +32,12 @@ export async function reconcile (options) {
 }
 
 /** @param {Parameters<typeof reconcile>[0]} options */
-async function compare ({ directory, doorRole, resource = 'page', counter }) {
+async function compare ({ directory, doorRole, resource = 'page', editsApart = false, counter }) {
   const isStored = (/** @type {string} */ role) => existsSync(path.join(directory, `${role}.log.gz`))
   if (!isStored('origin')) return []
-  const client = await readSamples(directory, resource)
+  const isRead = (/** @type {string} */ method) => method === 'GET'
+  const client = await readSamples(directory, resource, editsApart ? isRead : undefined)
+  const edits = editsApart ? await readSamples(directory, resource, (method) => !isRead(method)) : null
   const origin = await readLog(directory, 'origin')
   /** @type {string[]} */
   const problems = []
@@ -62,7 +65,8 @@ async function compare ({ directory, doorRole, resource = 'page', counter }) {
   }
   if (isPlaced) problems.push(...placelessOf(client, edges.length))
   if (doorRole !== 'origin') {
-    const forwarded = logs.length === 0 ? client : together(logs.map(({ witness }) => witness))
+    const passed = logs.length === 0 ? [client] : logs.map(({ witness }) => witness)
+    const forwarded = together(edits === null ? passed : [...passed, edits])
     // A failed request may be missing from the origin's log: it never arrived, or did not finish. A renewal behind a
     // stale copy is in the origin's log only.
     const [lost, strange] = differences(

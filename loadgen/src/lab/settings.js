@@ -23,6 +23,7 @@
  * @property {import('../../scenarios/popularity.js').Popularity | null} edit_popularity
  * @property {'post' | 'get-post' | 'create-get'} edit
  * @property {number | null} edit_size_chars
+ * @property {'source' | null} edit_door  null: the door of reads
  * @property {boolean} picture
  * @property {number} edit_links
  * @property {'closed' | 'open'} model
@@ -84,6 +85,7 @@ export const DEFAULT_SETTINGS = Object.freeze({
   edit_popularity: null,
   edit: 'post',
   edit_size_chars: null,
+  edit_door: null,
   picture: false,
   edit_links: 0,
   model: 'closed',

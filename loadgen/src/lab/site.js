@@ -218,7 +218,8 @@ const faultsOf = ({ origin, stack, signal }) => async (fault, { generators, hasR
     const pid = origin.nginxPid()
     if (pid !== null) generators.disregard(pid)
   }
-  return causeFault({ fault, origin, door: stack.state().doors.source, signal, hasResponse, onKill })
+  const { doors, links_api: linksApi } = stack.state()
+  return causeFault({ fault, origin, door: doors.source, linksApi, signal, hasResponse, onKill })
 }
 
 /** @typedef {Record<import('../stack/doors.js').DoorName, import('../stack/doors.js').Door>} Doors */

@@ -67,6 +67,8 @@ export async function readSamples ({ load, settings, plan, mark, withPop, direct
     placed: sumByPlace([probe?.pops, backgroundCounts?.pops]),
     overlap: background === null ? null : overlapOf(probe, backgroundCounts),
     sent: sum('requests_sent'),
+    /** Of these, past the door of the trial. */
+    apart: settings.edit_door === null ? 0 : probe?.writes_sent ?? 0,
     served: sum('served_by_cache')
   }
 }

@@ -65,8 +65,9 @@ function witnessed (witness, { method, uri, status, cacheStatus, revision, forwa
 /**
  * @param {string} directory
  * @param {import('../../scenarios/short-links.js').Resource} resource
+ * @param {(method: string) => boolean} [takes]  default: all
  */
-export async function readSamples (directory, resource) {
+export async function readSamples (directory, resource, takes = () => true) {
   const witness = newWitness()
   const uriOf = resource === 'short-link'
     ? linkPath
@@ -81,7 +82,7 @@ export async function readSamples (directory, resource) {
         return
       }
       const [page, method, status, failure, cacheStatus, revision, place] = positions.map((position) => cells[position])
-      if (failure === NEVER_SENT) return
+      if (failure === NEVER_SENT || !takes(method)) return
       const uri = uriOf(method, page)
       if (status === '0') {
         add(witness.unanswered, `${method} ${uri}`)

@@ -8,7 +8,7 @@ const portOf = (url) => Number(new URL(url).port) || (url.startsWith('https:') ?
  * @param {import('../lab/generator.js').GeneratorSettings} settings
  * @returns {string[]}
  */
-const doorsHere = ({ url, urls = [url] }) => urls.filter(isHere)
+const doorsHere = ({ url, urls = [url], edit_url: editUrl = url }) => [...new Set([...urls, editUrl])].filter(isHere)
 
 /**
  * @param {import('../lab/generator.js').GeneratorSettings} settings

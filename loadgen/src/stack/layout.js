@@ -12,7 +12,7 @@ import { sharedServers } from './shared.js'
  */
 const INTERNAL_PORTS = /** @type {const} */ ([
   'edge', 'nginx', 'nginxTls', 'local', 'edgeToOrigin', 'localToOrigin', 'edgeControl', 'localControl', 'toxiproxy',
-  'cache', 'clientToCache', 'cacheToOrigin', 'cacheControl'
+  'cache', 'clientToCache', 'cacheToOrigin', 'cacheControl', 'purgesToEdge'
 ])
 
 /**
@@ -33,17 +33,19 @@ function withoutLinks (internal, ports, tls) {
     edgeToOrigin: nginx,
     localToOrigin: nginx,
     cacheToOrigin: nginx,
+    purgesToEdge: internal.edgeControl,
     cache: internal.clientToCache
   }
 }
 
 /**
- * The ports of an edge; clients use `publicPort`, and the edge fetches from `originPort`.
- * @typedef {{name: string, publicPort: number, port: number, originPort: number, controlPort: number}} EdgePorts
+ * The ports of an edge; clients use `publicPort`, the edge fetches from `originPort`, and purges go to `purgePort`.
+ * @typedef {{name: string, publicPort: number, port: number, originPort: number, controlPort: number,
+ *   purgePort: number}} EdgePorts
  */
 
 /** An edge beyond the first. */
-const PORTS_OF_EDGE = 4
+const PORTS_OF_EDGE = 5
 
 /**
  * @param {number} index
@@ -51,14 +53,20 @@ const PORTS_OF_EDGE = 4
  * @param {number | null} originPort  where no link stands between the hops
  * @returns {EdgePorts}
  */
-const edgePorts = (index, [publicPort, controlPort, port, link], originPort) => originPort === null
-  ? { name: edgeName(index), publicPort, controlPort, port, originPort: link }
-  : { name: edgeName(index), publicPort, controlPort, port: publicPort, originPort }
+const edgePorts = (index, [publicPort, controlPort, port, link, purgePort], originPort) => originPort === null
+  ? { name: edgeName(index), publicPort, controlPort, purgePort, port, originPort: link }
+  : { name: edgeName(index), publicPort, controlPort, purgePort: controlPort, port: publicPort, originPort }
 
 const newToken = () => randomBytes(16).toString('hex')
 
 /** @param {number} port */
 const controlAt = (port, token = newToken()) => ({ url: `http://127.0.0.1:${port}`, token })
+
+/** Of what an edge sends to the origin. @param {string} edge */
+export const fetchLink = (edge) => `${edge}-origin`
+
+/** Of the purges that an edge gets. @param {string} edge */
+export const purgeLink = (edge) => `purges-${edge}`
 
 /**
  * @param {import('../config.js').Ports} ports
@@ -70,7 +78,8 @@ const firstEdge = (ports, internal) => ({
   publicPort: ports.edge,
   port: internal.edge,
   originPort: internal.edgeToOrigin,
-  controlPort: internal.edgeControl
+  controlPort: internal.edgeControl,
+  purgePort: internal.purgesToEdge
 })
 
 /**
@@ -117,7 +126,7 @@ export async function planStack ({
     reserved_ports: free,
     doors: doorsOf(ports, caFile),
     controls: {
-      ...Object.fromEntries(edges.map(({ name, controlPort }) => [name, controlAt(controlPort, token)])),
+      ...Object.fromEntries(edges.map(({ name, purgePort }) => [name, controlAt(purgePort, token)])),
       local: controlAt(internal.localControl)
     },
     config_hashes: {},
@@ -166,9 +175,10 @@ function putCache (state, name, { cache: port, cacheToOrigin, clientToCache, cac
 export function linksOf ({ ports, cache, doors }, internal, edges, originAddress) {
   const here = (/** @type {number} */ port) => `127.0.0.1:${port}`
   const links = [
-    ...edges.flatMap(({ name, publicPort, port, originPort }) => [
+    ...edges.flatMap(({ name, publicPort, port, originPort, controlPort, purgePort }) => [
       { name: `client-${name}`, listen: publicPort, upstream: here(port) },
-      { name: `${name}-origin`, listen: originPort, upstream: originAddress }
+      { name: fetchLink(name), listen: originPort, upstream: originAddress },
+      { name: purgeLink(name), listen: purgePort, upstream: here(controlPort) }
     ]),
     {
       name: 'client-origin',

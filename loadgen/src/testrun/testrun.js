@@ -14,6 +14,7 @@ const CONFIG_MAP_MAX_BYTES = 1024 ** 2
 /** Each of these needs the lab beside k6. @type {[string, (settings: Settings) => boolean][]} */
 const NEEDS_LAB = [
   ['background_vus', ({ background_vus: vus }) => vus > 0],
+  ['edit_door', ({ edit_door: door }) => door !== null],
   ['fault', ({ fault }) => fault !== null],
   ['picture', ({ picture }) => picture],
   ['protocol', ({ protocol }) => protocol !== 'http'],
