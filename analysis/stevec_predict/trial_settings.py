@@ -24,7 +24,7 @@ KNOWN_SETTINGS = (
     *("edges", "protocol", "database", "database_pool", "wikis", "wiki_cpu_share", "shared", "picture"),
     *("groups", "generators", "resource", "short_link_index", "short_link_reads", "edit_links"),
     *("framework", "write_strategy", "gather_max", "gather_ms", "record_stop"),
-    *("trace_ratio", "traceparent", "watchers", "fan_out", "edit_door"),
+    *("trace_ratio", "traceparent", "watchers", "fan_out", "edit_door", "staleness_bound_ms"),
     *("duration_max_s", "bound", "background_vus", "timeout_s"),
 )
 # These invalidate a page when a POST to it passes through them (RFC 9111, section 4.4). The other caches of
@@ -74,7 +74,7 @@ def reason_without_hits(settings: dict[str, Any]) -> str:
     if settings["door"] not in CACHING_DOORS:
         return "no cache on the way"
     if settings.get("fault") is not None:
-        raise ScenarioError("the origin is down for a part of the trial, and every model assumes that it responds")
+        raise ScenarioError("something fails for a part of the trial, and every model assumes that all works")
     if policy in ("no-store", "revalidate"):
         return "every read asks the origin"
     if policy in PURGING and settings["door"] == "local":

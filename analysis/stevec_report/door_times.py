@@ -45,7 +45,7 @@ def read_door_time(
     compact = record.compact
     try:
         door = compact.door if compact else door_sum(database, record, folder)
-        client = client_sum(database, samples)
+        client = client_sum(database, samples, only_reads=record.setting("edit_door") is not None)
     except duckdb.Error:
         return None  # a damaged log is named by check_logs
     if compact and compact.background:
@@ -70,10 +70,11 @@ def door_sum(database: duckdb.DuckDBPyConnection, record: TrialRecord, folder: P
     return TimeSum(*map(int, row))
 
 
-def client_sum(database: duckdb.DuckDBPyConnection, samples: Sequence[Path]) -> TimeSum:
-    """Return the response times of the answered requests in Parquet files of samples."""
+def client_sum(database: duckdb.DuckDBPyConnection, samples: Sequence[Path], only_reads: bool = False) -> TimeSum:
+    """Return the response times of the answered requests in Parquet files of samples, edits included or not."""
+    condition = "answered AND is_read" if only_reads else "answered"
     row = database.execute(
-        f"SELECT {_time_sum('response_ms')} FROM read_parquet(?) WHERE answered", [[str(file) for file in samples]]
+        f"SELECT {_time_sum('response_ms')} FROM read_parquet(?) WHERE {condition}", [[str(file) for file in samples]]
     ).fetchall()[0]
     return TimeSum(*map(int, row))
 

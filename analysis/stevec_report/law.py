@@ -10,8 +10,8 @@ Their number and the counter are taken from trial.json, because they come from t
 in no sample. All other terms are recomputed from the samples and from the plans in manifest.json. Then trial.json's
 own counts are compared with ours, so that an error in either is found.
 
-If the origin's nginx was killed (`fault`), failed requests are left out: each never left the cache, or was in flight at
-the kill. Only the wiki knows which of those in flight it counted. So
+If the origin was killed, or parted from the edge (`fault`), failed requests are left out: each never left the cache, or
+was in flight. Only the wiki knows which of those in flight it counted. So
 
     answered ≤ counter ≤ answered + cut off + refreshes,    answered = sent − served by a cache − failed,
 
@@ -73,10 +73,10 @@ def check_witness(record: TrialRecord, stats: TrialStats | None) -> list[str]:
 
     A difference does not break the law. It means that one of the two counts is wrong, or that the log was split into
     trials at the wrong place, so the trial is not to be trusted. A request that the client gave up may be in the log
-    but not in the counter: a trial with such requests is not checked, and a trial with a fault has bounds.
+    but not in the counter: a trial with such requests is not checked. A killed nginx may lack lines: there are bounds.
     """
     lines = record.log_lines.get("origin")
-    if record.fault is not None and lines is not None:
+    if record.fault is not None and record.fault.kind == "origin-down" and lines is not None:
         least = record.counter_requests - stats.cut_off if stats else 0
         if least <= lines <= record.counter_requests:
             return []
@@ -135,7 +135,7 @@ def _check_balance(record: TrialRecord, stats: TrialStats, caching: bool) -> lis
     refreshes = record.refreshes
     if record.setting("record_stop"):
         return found + _check_stopped(record, stats)
-    if record.fault is not None:
+    if record.fault is not None and record.fault.hides_requests:
         found += _check_fault(record, record.fault, stats, sent - served - stats.failures)
     elif not sent - served + refreshes - _unanswered(stats) <= counter <= sent - served + refreshes:
         own = f" + {refreshes} of the edge's own" if refreshes else ""
@@ -171,13 +171,10 @@ def _check_fault(record: TrialRecord, fault: Fault, stats: TrialStats, answered:
         own = f", and the edge sent {record.refreshes} of its own" if record.refreshes else ""
         found.append(
             f"the origin answered {count_of(answered, 'request')}, and {count_of(stats.cut_off, 'more request')} "
-            f"got no answer when it was killed{own}, but the counter says {counter}"
+            f"were cut off{own}, but the counter says {counter}"
         )
     if stats.cut_off != fault.cut_off:
-        found.append(
-            f"{count_of(stats.cut_off, 'sample')} cut off when the origin was killed, "
-            f"but trial.json says {fault.cut_off}"
-        )
+        found.append(f"{count_of(stats.cut_off, 'sample')} cut off by the fault, but trial.json says {fault.cut_off}")
     return found
 
 

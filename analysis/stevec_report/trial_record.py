@@ -28,6 +28,12 @@ REASON_MAX_CHARS = 500
 FACTORS_MAX = 16
 PROOF_REQUESTS_MAX = 10_000
 TIME_MAX_US = 10**16
+LINK_TIMES = ("cut_began", "cut", "mending_began", "mended")
+FAULT_TIMES = {  # {kind: names of the times of a `Fault`, in their order}
+    "origin-down": ("kill_began", "dead", "started", "answering"),
+    "edge-parted": LINK_TIMES,
+    "purges-lost": LINK_TIMES,
+}
 LOG_NAMES = ("edge", "origin", "local", *(f"edge-{number}" for number in range(2, 9)))
 
 
@@ -56,16 +62,32 @@ class Purges:
 
 @dataclass(frozen=True)
 class Fault:
-    """When the origin's nginx was killed and started again, microseconds since 1970.
+    """A fault that was caused in a trial: what failed, and when, in microseconds since 1970.
 
-    It was alive before `kill_began_us` and dead after `dead_us`; the wiki answered through it again at `answering_us`.
+    Everything worked before `began_us`, and what is to fail had failed at `complete_us`; it was mended from `ending_us`
+    on, and everything worked again at `ended_us`. `cut_off` are requests without an answer that the wiki may have
+    counted.
     """
 
-    kill_began_us: int
-    dead_us: int
-    started_us: int
-    answering_us: int
+    kind: str
+    began_us: int
+    complete_us: int
+    ending_us: int
+    ended_us: int
     cut_off: int
+
+    @property
+    def hides_requests(self) -> bool:
+        """Whether the wiki may have counted a request that a client takes for failed. A lost purge hides none."""
+        return self.kind != "purges-lost"
+
+    @property
+    def cut_us(self) -> tuple[int, int]:
+        """Requests in flight in this time may be cut off.
+
+        An edge may send a request again when it is no longer parted from the origin.
+        """
+        return (self.began_us, self.complete_us if self.kind == "origin-down" else self.ended_us)
 
 
 @dataclass(frozen=True)
@@ -284,11 +306,12 @@ def _read_fault(value: Any) -> Fault | None:
         return None
     if not isinstance(value, dict):
         raise ValueError("fault is neither null nor an object")
-    moments = [
-        get_count(value, name, TIME_MAX_US)
-        for name in ("kill_began_at_us", "dead_at_us", "started_at_us", "answering_at_us")
-    ]
+    kind = get(value, "kind", str)
+    names = FAULT_TIMES.get(kind)
+    if names is None:
+        raise ValueError(f"fault has a kind that is not known: {json.dumps(kind)[:40]}")
+    moments = [get_count(value, f"{name}_at_us", TIME_MAX_US) for name in names]
     if moments != sorted(moments):
         raise ValueError("fault has times that are not in their order")
-    kill_began_us, dead_us, started_us, answering_us = moments
-    return Fault(kill_began_us, dead_us, started_us, answering_us, get_count(value, "cut_off"))
+    began_us, complete_us, ending_us, ended_us = moments
+    return Fault(kind, began_us, complete_us, ending_us, ended_us, get_count(value, "cut_off"))

@@ -79,7 +79,7 @@ class TrialStats:
     early: dict[str, EarlyTime] = field(default_factory=dict)  # by kind of request
     clusters: ClusterSums | None = None  # of the reads of `freshness`
     percentile_bounds_ms: dict[float, tuple[float, float]] = field(default_factory=dict)  # {level: (low, high)}
-    cut_off: int = 0  # requests in flight when the origin was killed that it did not answer
+    cut_off: int = 0  # requests in flight in a fault that got no answer; the wiki may have counted them
 
     @property
     def answered(self) -> int:
@@ -231,12 +231,15 @@ def _percentiles_of_all(
 
 
 def count_cut_off(database: duckdb.DuckDBPyConnection, file: Path, fault: Fault) -> int:
-    """Count the requests in flight at the kill that then failed or got STALE; the wiki may have counted them."""
+    """Count the requests in flight while they may be cut off that failed or got STALE."""
+    if not fault.hides_requests:
+        return 0
+    from_us, until_us = fault.cut_us
     row = _one_row(
         database,
         "SELECT count(*) AS requests FROM read_parquet(?) WHERE (NOT answered OR cache_status = 'STALE') "
         f"AND sent_at_us <= ? AND {DONE_AT} >= ?",
-        [str(file), fault.dead_us, fault.kill_began_us],
+        [str(file), until_us, from_us],
     )
     return int(row["requests"])
 

@@ -22,8 +22,10 @@ from stevec_report.figures import (
     machine_use,
     means,
     origin_load,
+    price_of_bound,
     ratios,
     response_times,
+    side_labels,
     waits_over_time,
     write_and_read,
 )
@@ -135,7 +137,7 @@ def test_labels_of_policies_do_not_touch_at_any_width(written, monkeypatch, seed
 @pytest.mark.parametrize("places", [[0.5], [0, 0, 0], [1, 1, 1], [0.1, 0.1, 0.12, 0.5, 0.98, 1], [0.3] * 9])
 def test_labels_are_spread_as_little_as_needed(places):
     gap = 0.1
-    found = freshness_offload.spread(places, gap)
+    found = side_labels.spread(places, gap)
     assert all(later - earlier >= gap - 1e-9 for earlier, later in itertools.pairwise(found))
     assert found[0] >= 0 and found[-1] <= 1
     if len(places) == 1:
@@ -371,3 +373,28 @@ def test_the_load_of_the_origin_is_the_median_over_a_doors_trials_with_their_ran
         (1.5, 40),
         (1.5, 50),
     }
+
+
+def failing(seed, count):
+    """Points of policies while something fails, of which most are near each other."""
+    rng = np.random.default_rng(seed)
+    return [
+        {
+            "label": f"purge-tag-{at}",
+            "answered": float(rng.choice([0, 16, 97, 100])),
+            "oldest_s": float(rng.choice([0, 0.03, 0.4, 4, 31])),
+            "origin_reads": None if at == 1 else float(rng.choice([0.07, 0.1, 1])),
+            "limited_by": "machine" if at == 2 else "",
+        }
+        for at in range(count)
+    ]
+
+
+@pytest.mark.parametrize("width_in", WIDTHS_IN)
+@pytest.mark.parametrize("count", [1, 6, 12])
+@pytest.mark.parametrize("bound_s", [None, 0.5])
+def test_labels_of_faults_do_not_touch_at_any_width(written, monkeypatch, count, bound_s, width_in):
+    monkeypatch.setattr(plot_style, "WIDTH_IN", width_in)
+    titles = ("Nothing fails", "Purges are lost", "The edge is cut off")
+    panels = [{"title": title, "points": failing(seed, count)} for seed, title in enumerate(titles)]
+    check(written, lambda: price_of_bound.draw(panels, bound_s))

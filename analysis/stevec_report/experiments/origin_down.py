@@ -68,17 +68,17 @@ def _seen(analysis: Analysis, outcome: MeasuredOutcome, fault: Fault) -> dict[st
         f"{DONE_AT} AS done_at_us, "
         "sent_at_us BETWEEN $kill AND $back AS down FROM {samples})",
         [outcome.number],
-        kill=fault.kill_began_us,
-        back=fault.answering_us,
+        kill=fault.began_us,
+        back=fault.ended_us,
     )[0]
     return {
-        "outage_s": (fault.answering_us - fault.kill_began_us) / 1e6,
+        "outage_s": (fault.ended_us - fault.began_us) / 1e6,
         "asked": asked,
         "failed": failed,
         "old": old,
-        "errors_from_s": None if first_failed is None else (first_failed - fault.kill_began_us) / 1e6,
+        "errors_from_s": None if first_failed is None else (first_failed - fault.began_us) / 1e6,
         # Seconds from the origin's first answer after the outage to the last error; 0 if the last error is earlier.
-        "recovery_s": None if last_failed is None else max(0.0, (last_failed - fault.answering_us) / 1e6),
+        "recovery_s": None if last_failed is None else max(0.0, (last_failed - fault.ended_us) / 1e6),
         "longest_ms": longest,
     }
 
@@ -157,7 +157,7 @@ def _panel(analysis: Analysis, own: dict[str, Any]) -> dict[str, Any]:
             "SELECT CAST(floor((sent_at_us - $kill) / (1e6 * $bin)) AS INTEGER) AS bin, count(*), "
             f"count(*) FILTER (NOT answered), count(*) FILTER (answered AND {OLD}) FROM {{samples}} GROUP BY 1",
             [outcome.number],
-            kill=outcome.record.fault.kill_began_us,
+            kill=outcome.record.fault.began_us,
             bin=BIN_S,
         )
         for at, asked, failed, old in rows:

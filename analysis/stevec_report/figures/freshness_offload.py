@@ -7,15 +7,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from stevec_report import plot_style
-from stevec_report.figures import limited
+from stevec_report.figures import limited, side_labels
 from stevec_report.intervals import Interval
 
 PANEL_HEIGHT_IN = 3.1
 LINEAR_TO = 0.1  # percent; linear below it, because a logarithmic axis has no 0 and "no stale read" is a valid result
 TICKS = (0, 0.1, 1, 10, 100)
 REST_IN = 0.75  # of a panel above and below its axes
-LABEL_IN = 0.165  # between the middles of two labels
-LABELS_AT = 1.06  # in widths of the axes
 
 
 def draw(panels: Sequence[dict[str, Any]]) -> Figure:
@@ -26,7 +24,7 @@ def draw(panels: Sequence[dict[str, Any]]) -> Figure:
             `stale` being `Interval` in percent.
     """
     most = max((len(panel["points"]) for panel in panels), default=0)
-    height_in = max(PANEL_HEIGHT_IN - REST_IN, LABEL_IN * (most + 1))
+    height_in = max(PANEL_HEIGHT_IN - REST_IN, side_labels.height_in(most))
     figure, axes = plot_style.new_panels(len(panels), height_in + REST_IN, 0.3)
     for own, panel in zip(axes, panels, strict=True):
         _draw_panel(own, panel, height_in)
@@ -72,52 +70,8 @@ def _draw_panel(axes: Axes, panel: dict[str, Any], height_in: float) -> None:
     plot_style.label_numbers(axes.yaxis)
     axes.minorticks_off()
     plot_style.frame(axes)
-    _place_labels(axes, points, height_in)
-
-
-def _place_labels(axes: Axes, points: Sequence[dict[str, Any]], height_in: float) -> None:
-    """Label the points in a column at the right, in the order of their heights, with a line from each to its point."""
-    to_axes = axes.transScale + axes.transLimits
-    ends = [(p["offload"].centre, p["stale"].centre) for p in points]
-    order = sorted(range(len(points)), key=lambda at: (ends[at][1], ends[at][0]))
-    heights = [float(to_axes.transform(ends[at])[1]) for at in order]
-    for at, y in zip(order, spread(heights, LABEL_IN / height_in), strict=True):
-        axes.annotate(
-            points[at]["label"],
-            ends[at],
-            xytext=(LABELS_AT, y),
-            textcoords="axes fraction",
-            va="center",
-            fontsize=8.5,
-            annotation_clip=False,
-            arrowprops={
-                "arrowstyle": "-",
-                "color": plot_style.MUTED,
-                "linewidth": 0.6,
-                "shrinkA": 1,
-                "shrinkB": 4,
-                "relpos": (0, 0.5),
-            },
-        )
-
-
-def spread(places: Sequence[float], gap: float) -> list[float]:
-    """Move rising `places` apart, within 0 to 1, until neighbours are `gap` from each other.
-
-    Places that are too near form a block, which is centred on the mean of where its members want to be.
-    """
-    blocks: list[list[float]] = []  # [sum of the wanted places of the first label, labels]
-    for place in places:
-        blocks.append([place, 1])
-        while len(blocks) > 1 and _start(blocks[-2], gap) + blocks[-2][1] * gap > _start(blocks[-1], gap):
-            wanted, count = blocks.pop()
-            blocks[-1] = [blocks[-1][0] + wanted - count * blocks[-1][1] * gap, blocks[-1][1] + count]
-    return [_start(block, gap) + at * gap for block in blocks for at in range(int(block[1]))]
-
-
-def _start(block: Sequence[float], gap: float) -> float:
-    """Where the first label of a block lies, so that all its labels are between 0 and 1."""
-    return max(gap / 2, min(block[0] / block[1], 1 - (block[1] - 0.5) * gap))
+    ends = [(point["offload"].centre, point["stale"].centre) for point in points]
+    side_labels.place(axes, [point["label"] for point in points], ends, height_in)
 
 
 def _reach(interval: Interval) -> list[list[float]]:

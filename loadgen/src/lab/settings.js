@@ -39,6 +39,7 @@
  * @property {import('@stevec/wiki-app/cache-policy').CachePolicyName} policy
  * @property {number} stale_while_revalidate_s
  * @property {number} stale_if_error_s
+ * @property {number} staleness_bound_ms  of the policy bounded
  * @property {import('../stack/cache.js').CacheName} cache
  * @property {boolean} collapsing
  * @property {number} edges
@@ -101,6 +102,7 @@ export const DEFAULT_SETTINGS = Object.freeze({
   policy: 'ttl',
   stale_while_revalidate_s: 60,
   stale_if_error_s: 0,
+  staleness_bound_ms: 500,
   cache: 'edge',
   collapsing: true,
   edges: 1,

@@ -1,3 +1,5 @@
+import { isFollowed } from '@stevec/wiki-app/cache-policy'
+
 /**
  * Returns the wiki's cache settings for a trial.
  * @param {import('./definition.js').Settings} settings
@@ -7,6 +9,7 @@ export const cachingFor = (settings) => ({
   CACHE_TTL_S: String(settings.ttl_s),
   CACHE_STALE_WHILE_REVALIDATE_S: String(settings.stale_while_revalidate_s),
   CACHE_STALE_IF_ERROR_S: String(settings.stale_if_error_s),
+  ...isFollowed(settings.policy) && { CACHE_BOUND_MS: String(settings.staleness_bound_ms) },
   DATABASE_POOL_MAX: String(settings.database_pool),
   ORIGIN_CACHE_MIB: String(settings.origin_cache_mib),
   SHORT_LINK_INDEX: settings.short_link_index,
