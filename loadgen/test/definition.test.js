@@ -294,6 +294,19 @@ describe('an experiment', () => {
           /the fault ends after 3 s, and the trial after 3 s: no request would show the recovery/
         ],
         [
+          {
+            settings: {
+              fault: { kind: 'edge-parted', from_s: 1, for_s: 1 },
+              model: 'open',
+              bound: 'either',
+              rate_per_s: 1,
+              duration_max_s: 3
+            }
+          },
+          /the fault edge-parted is of the links of one edge, at the door cached with cache=edge/
+        ],
+        [{ settings: { edit_door: 'source' } }, /edit_door is for edits by one POST beside reads of pages at the door/],
+        [
           { settings: { fault: { kind: 'fire', from_s: 1, for_s: 2 } } },
           /fault\/kind must be equal to one of the allowed values/
         ],

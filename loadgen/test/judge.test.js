@@ -265,7 +265,7 @@ describe('a trial', () => {
   }
 })
 
-describe('a trial in which the origin was killed', () => {
+describe('a trial in which the origin was killed, or could not be reached', () => {
   const times = {
     kind: /** @type {const} */ ('origin-down'),
     kill_began_at_us: 5_000_000,
@@ -355,6 +355,20 @@ describe('a trial in which the origin was killed', () => {
       assert.match(problemsOf({ ...good(), ...change }).join('\n'), message))
   }
 
+  test('lacks no line of the origin\'s log if only a link was cut', () => {
+    const fault = { kind: 'edge-parted', cut_began_at_us: 1, cut_at_us: 2, mending_began_at_us: 3, mended_at_us: 4, cut_off: 3 }
+    const parted = (/** @type {number} */ lines) => /** @type {any} */ (
+      { ...good(), fault, logLines: { edge: 1000, origin: lines, local: 0 } })
+    assert.deepEqual(problemsOf(parted(102)), [])
+    assert.match(problemsOf(parted(101)).join('\n'), /the origin log has 101 lines, expected 102/)
+  })
+
+  test('has no bounds if purges were lost', () => {
+    const found = /** @type {any} */ (good())
+    found.trial = { ...found.trial, settings: { ...found.trial.settings, fault: { kind: 'purges-lost', from_s: 1, for_s: 1 } } }
+    assert.match(problemsOf(found).join('\n'), /1000 requests sent ≠ 600 served by cache \+ 102 at the origin/)
+  })
+
   test('may count the edge\'s own refreshes, whether they reached the origin before the kill or not', () => {
     const counting = (/** @type {number} */ requests) => ({
       ...good(),
@@ -366,6 +380,18 @@ describe('a trial in which the origin was killed', () => {
     for (const requests of [100, 120, 143]) assert.deepEqual(problemsOf(counting(requests)), [])
     for (const requests of [99, 144]) {
       assert.match(problemsOf(counting(requests)).join(), new RegExp(`the counter says ${requests}; .*, and the edge sent 40 of its own`))
+    }
+  })
+
+  test('counts a request as cut off at any time while the edge is parted, and never where purges are lost', () => {
+    const cut = { cut_began_at_us: 5_000_000, cut_at_us: 5_004_000, mending_began_at_us: 9e6, mended_at_us: 9_001_000 }
+    const parted = { kind: /** @type {const} */ ('edge-parted'), ...cut }
+    for (const change of [{}, { doneAtUs: 8e6, status: 0 }, { doneAtUs: 11e6, durationMs: 2000, status: 0 }]) {
+      assert.ok(wasCutOff(answer(change), parted), JSON.stringify(change))
+      assert.ok(!wasCutOff(answer(change), { ...parted, kind: 'purges-lost' }), JSON.stringify(change))
+    }
+    for (const change of [{ status: 200 }, { doneAtUs: 4_999_999 }, { doneAtUs: 9_002_000, durationMs: 0 }]) {
+      assert.ok(!wasCutOff(answer(change), parted), JSON.stringify(change))
     }
   })
 

@@ -36,11 +36,11 @@ describe('three witnesses of a trial', () => {
   const write = (/** @type {string} */ name, /** @type {string[]} */ lines) =>
     writeFileSync(path.join(directory, name), gzipSync(lines.map((text) => `${text}\n`).join('')))
   /**
-   * @param {{samples?: string[], edge?: string[], origin?: string[]}} change  replaces the records of a trial with a
+   * @param {{samples?: string[], edge?: string[], origin?: string[], editsApart?: boolean}} change  replaces the records of a trial with a
    *   miss, a hit and an edit of the page a, and a miss of the page b
    * @param {{reads: number, writes: number}} counter
    */
-  async function judge ({ samples, edge, origin }, counter = { reads: 2, writes: 1 }) {
+  async function judge ({ samples, edge, origin, editsApart }, counter = { reads: 2, writes: 1 }) {
     write('samples.csv.gz', [
       HEADER,
       ...samples ?? [
@@ -63,6 +63,7 @@ describe('three witnesses of a trial', () => {
     return (await reconcile({
       directory,
       doorRole: 'edge',
+      editsApart,
       counter: { requests: counter.reads + counter.writes, ...counter }
     })).join('\n')
   }
@@ -74,6 +75,15 @@ describe('three witnesses of a trial', () => {
   test('agree where planned requests were never sent', async () => {
     const sent = [row('a'), row('a', { cache: 'HIT' }), row('a', { method: 'POST', cache: 'DYNAMIC', revision: '2' })]
     assert.equal(await judge({ samples: [...sent, row('b'), '9,,4,page-000001,GET,0,never-sent,,,,,,'] }), '')
+  })
+
+  test('agree where edits went past the edge', async () => {
+    const edge = [line('a'), line('b'), line('a', { cache: 'HIT' })]
+    assert.equal(await judge({ edge, editsApart: true }), '')
+    assert.match(await judge({ edge }), /only the client has 1: POST \/wiki\/a/)
+    const origin = [reached('a'), reached('c', { method: 'POST' }), reached('b')]
+    const elsewhere = /only the former has 1: POST .*a; only the latter has 1: POST .*c/
+    assert.match(await judge({ edge, origin, editsApart: true }), elsewhere)
   })
 
   for (const [what, change, message] of /** @type {[string, Parameters<judge>[0], RegExp][]} */ ([
