@@ -23,9 +23,10 @@ const SHOWN_CHARS_MAX = 200
  * @typedef {ReturnType<typeof import('./purge-entries.js').createPurgeEntries>} Store
  * @typedef {{onPurged: () => void, wakeUpIn: (ms: number) => void}} Callbacks
  * @typedef {{store: Store, purge: Purge, log: Pick<import('fastify').FastifyBaseLogger, 'warn' | 'error'>}} Parts
- * @param {Parts & Callbacks & {timing: import('./purge-queue.js').Timing, signal: AbortSignal}} parts
+ * @typedef {{timing: import('./purge-queue.js').Timing, signal: AbortSignal, random: () => number}} Conditions
+ * @param {Parts & Callbacks & Conditions} parts  random: from 0 to 1
  */
-export function createBatchPurger ({ store, purge, log, timing, signal, onPurged, wakeUpIn }) {
+export function createBatchPurger ({ store, purge, log, timing, signal, random, onPurged, wakeUpIn }) {
   const { repeatAfterMs, retryMs, retryMaxMs, everythingAfterMs } = timing
   const results = createResults(log)
 
@@ -74,7 +75,7 @@ export function createBatchPurger ({ store, purge, log, timing, signal, onPurged
   /** @param {Entry[]} entries @param {PurgeError} error @returns {Promise<number>} milliseconds to the next attempt */
   async function postponeFailed (entries, { message, retryAfterMs = 0 }) {
     const failures = results.noteFailure(message)
-    const backoffMs = Math.min(retryMaxMs, retryMs * 2 ** (failures - 1)) * (0.5 + Math.random() / 2)
+    const backoffMs = Math.min(retryMaxMs, retryMs * 2 ** (failures - 1)) * (0.5 + random() / 2)
     const waitMs = Math.max(backoffMs, Math.min(retryAfterMs, RETRY_AFTER_MAX_MS))
     // Other processes may reach the caches: they wait no longer than the lease.
     await store.postpone(entries, waitMs)

@@ -1,8 +1,10 @@
+import { realClock } from '../process/clock.js'
 import { createClaims } from '../queue/claims.js'
 import { createDepth } from '../queue/depth.js'
 import { createEntries } from '../queue/entries.js'
 import { purgeKeysOf } from './invalidation.js'
 
+/** @import {Clock} from '../process/clock.js' */
 /** @import {Stale} from './invalidation.js' */
 
 /** The kind of work. */
@@ -30,18 +32,18 @@ export const purgeTasks = (stales, api) =>
 /**
  * The entries in the queue that purge caches. The entries of a dead process are due again when its claim ends.
  * @param {import('mongoose').Connection} connection
- * @param {{leaseMs: number, repeatAfterMs: number, target?: import('./purge-queues.js').Target}} options
+ * @param {{leaseMs: number, repeatAfterMs: number, target?: import('./purge-queues.js').Target, clock?: Clock}} options
  */
-export function createPurgeEntries (connection, { leaseMs, repeatAfterMs, target }) {
-  const queue = createEntries(connection)
+export function createPurgeEntries (connection, { leaseMs, repeatAfterMs, target, clock = realClock }) {
+  const queue = createEntries(connection, clock)
   const entries = queue.collection
-  const claims = createClaims(entries, { leaseMs, delayMaxMs: repeatAfterMs })
+  const claims = createClaims(entries, { leaseMs, delayMaxMs: repeatAfterMs, clock })
   const own = { kind: PURGE, ...target && { 'content.api': apisOf(target) } }
   const notYetPurged = { ...own, done_up_to: '' }
 
   return {
     /** Of the edits that the caches have not confirmed. */
-    depth: createDepth(queue, notYetPurged),
+    depth: createDepth(queue, notYetPurged, clock),
 
     /** @param {number} max */
     claim: (max) => /** @type {Promise<Entry[]>} */ (claims.claimDue(own, max)),
@@ -74,7 +76,7 @@ export function createPurgeEntries (connection, { leaseMs, repeatAfterMs, target
       // First: a crash in between leaves one entry too many.
       const everything = await entries.findOneAndUpdate(
         { kind, done_up_to: '', claim: null, 'content.everything': true, ...target && { 'content.api': target.api } },
-        { $setOnInsert: { name, content, due_at: new Date(Date.now() + Math.min(ms, leaseMs)), failures: 0 } },
+        { $setOnInsert: { name, content, due_at: new Date(clock.wall() + Math.min(ms, leaseMs)), failures: 0 } },
         { upsert: true, returnDocument: 'after' }
       )
       const ids = replaced.filter(({ _id }) => !everything?._id.equals(_id)).map(({ _id }) => _id)

@@ -1,9 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { realClock } from '../process/clock.js'
 import { createWaker } from '../queue/waker.js'
 import { createBatchPurger } from './purge-batch.js'
 import { createPurgeEntries, purgeTasks } from './purge-entries.js'
 
 /** @import {Connection} from 'mongoose' */
+/** @import {Clock} from '../process/clock.js' */
 /** @import {Commit, Recounted} from '../pages/commit.js' */
 /** @import {During} from '../queue/worker.js' */
 /** @import {Stale} from './invalidation.js' */
@@ -42,25 +44,26 @@ const CONFIRMATION_CHECK_MS = 200
  * @typedef {{staleOf: (commit: Commit) => Stale, staleByCounts: (recounted: Recounted) => Stale | null}} Policy
  * @typedef {Policy & {connection: Connection, purge: Purge, during?: During}} Parts
  * @typedef {Pick<import('fastify').FastifyBaseLogger, 'warn' | 'error'>} Log
- * @param {Parts & {log: Log, timing?: Partial<Timing>, target?: import('./purge-queues.js').Target}} parts
- *   target: only these caches' entries; default: all
+ * @typedef {{clock?: Clock, random?: () => number}} Surroundings  what a simulation replaces
+ * @typedef {{target?: import('./purge-queues.js').Target}} Which  only these caches' entries; default: all
+ * @param {Parts & {log: Log, timing?: Partial<Timing>} & Which & Surroundings} parts
  */
 export function createPurgeQueue ({
-  connection, purge, staleOf, staleByCounts, log, timing = {}, target, during = (_entries, work) => work()
+  connection, purge, staleOf, staleByCounts, log, timing = {}, target, clock = realClock, random = Math.random,
+  during = (_entries, work) => work()
 }) {
   const times = { ...TIMING, ...timing }
   const { gatherMs, repeatAfterMs, retryMs, confirmMs, checkMs, leaseMs } = times
-  const store = createPurgeEntries(connection, { leaseMs, repeatAfterMs, target })
+  const store = createPurgeEntries(connection, { leaseMs, repeatAfterMs, target, clock })
   const { depth } = store
   const closing = new AbortController()
   let unreadable = false
   /** @type {Promise<void>} */
   let running = Promise.resolve()
-  const waker = createWaker({ signal: closing.signal, gatherMs })
+  const waker = createWaker({ signal: closing.signal, gatherMs, clock })
   const confirmations = createConfirmations()
-  const purger = createBatchPurger({
-    store, purge, log, timing: times, signal: closing.signal, onPurged: confirmations.notify, wakeUpIn: waker.wakeUpIn
-  })
+  const callbacks = { onPurged: confirmations.notify, wakeUpIn: waker.wakeUpIn }
+  const purger = createBatchPurger({ store, purge, log, timing: times, signal: closing.signal, random, ...callbacks })
 
   /** @returns {Promise<{found: boolean, waitMs: number}>}  waitMs: for this long new edits do not wake this process */
   async function purgeBatch () {
@@ -86,7 +89,7 @@ export function createPurgeQueue ({
       // Timers may fire early: entries must be due when the pause ends.
       if (waitMs > 0) await waker.pause(waitMs + gatherMs)
       // Random, so that processes do not check together.
-      else if (!found) await waker.idle(checkMs * (1 + Math.random() / 2))
+      else if (!found) await waker.idle(checkMs * (1 + random() / 2))
     }
   }
 

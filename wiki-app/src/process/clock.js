@@ -10,7 +10,9 @@ export const realClock = Object.freeze({
   now: () => performance.now(),
   /** Milliseconds since the machine started, those in which it slept included, in steps of `UPTIME_STEP_MS`. */
   uptime: () => 1000 * uptime(),
-  /** @param {number} ms @param {AbortSignal} signal  ends it early @returns {Promise<void>} never rejects */
+  /** Milliseconds of the time of day, which an administrator or a time server may set. */
+  wall: () => Date.now(),
+  /** @param {number} ms @param {AbortSignal} [signal]  ends it early @returns {Promise<void>} never rejects */
   sleep: (ms, signal) => sleep(ms, undefined, { signal, ref: false }).then(() => {}, () => {}),
   /** @param {number} ms @param {() => void} end @returns {() => void} takes it back */
   after (ms, end) {

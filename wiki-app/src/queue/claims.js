@@ -1,6 +1,8 @@
 import mongoose from 'mongoose'
+import { realClock } from '../process/clock.js'
 
 /** @import {ClientSession} from 'mongoose' */
+/** @import {Clock} from '../process/clock.js' */
 /** @import {Entries, Entry} from './entries.js' */
 
 const PROBLEM_MAX_CHARS = 500
@@ -12,18 +14,18 @@ const NOT_SET_ASIDE = { set_aside_at: { $exists: false } }
 /**
  * The entries that this process works on.
  * @param {Entries['collection']} entries
- * @param {{leaseMs: number, delayMaxMs: number}} options  a dead process's entries are due again after `leaseMs`;
- *   `delayMaxMs`: the longest time until an entry is due
+ * @param {{leaseMs: number, delayMaxMs: number, clock?: Pick<Clock, 'wall'>}} options  a dead process's entries are due
+ *   again after `leaseMs`; `delayMaxMs`: the longest time until an entry is due
  */
-export function createClaims (entries, { leaseMs, delayMaxMs }) {
+export function createClaims (entries, { leaseMs, delayMaxMs, clock = realClock }) {
   const claim = new mongoose.Types.ObjectId()
   // Twice, as hosts' clocks differ.
   const aheadMs = 2 * Math.max(leaseMs, delayMaxMs)
-  const inMs = (/** @type {number} */ ms) => new Date(Date.now() + ms)
+  const inMs = (/** @type {number} */ ms) => new Date(clock.wall() + ms)
   /** What another process has claimed meanwhile is left to it. @param {Claimed[]} claimed */
   const own = (claimed) => ({ _id: { $in: claimed.map(({ _id }) => _id) }, claim })
   /** A date far ahead comes from a clock that was wrong. */
-  const atDueTime = () => [{ due_at: { $lte: new Date() } }, { due_at: { $gt: inMs(aheadMs) } }]
+  const atDueTime = () => [{ due_at: { $lte: inMs(0) } }, { due_at: { $gt: inMs(aheadMs) } }]
   const due = () => ({ ...NOT_SET_ASIDE, $or: atDueTime() })
   /** This process works on one at a time: what it has claimed before was interrupted. */
   const dueOrInterrupted = () => ({ ...NOT_SET_ASIDE, $or: [...atDueTime(), { claim }] })

@@ -1,7 +1,9 @@
 import mongoose from 'mongoose'
 import { driverOf } from '../database/driver.js'
+import { realClock } from '../process/clock.js'
 
 /** @import {ClientSession, Types} from 'mongoose' */
+/** @import {Clock} from '../process/clock.js' */
 
 /**
  * What has to be done after an edit, written in its transaction.
@@ -39,8 +41,8 @@ schema.index({ set_aside_at: 1, kind: 1, due_at: 1 })
 
 const COUNTED_MAX = 10_000
 
-/** @param {import('mongoose').Connection} connection */
-export function createEntries (connection) {
+/** @param {import('mongoose').Connection} connection @param {Pick<Clock, 'wall'>} [clock] */
+export function createEntries (connection, clock = realClock) {
   const Entries = /** @type {import('mongoose').Model<Entry>} */ (
     /** @type {unknown} */ (connection.model('QueueEntry', schema)))
   const entries = driverOf(Entries)
@@ -50,7 +52,7 @@ export function createEntries (connection) {
     /** @param {Task[]} tasks @param {ClientSession} session */
     async add (tasks, session) {
       const added = tasks.map((task) =>
-        ({ ...task, done_up_to: '', due_at: new Date(), claim: null, failures: 0 }))
+        ({ ...task, done_up_to: '', due_at: new Date(clock.wall()), claim: null, failures: 0 }))
       await entries.insertMany(added, { session })
     },
 

@@ -1,10 +1,13 @@
-import { setTimeout as sleep } from 'node:timers/promises'
+import { realClock } from '../process/clock.js'
+
+/** @import {Clock} from '../process/clock.js' */
 
 /**
  * Pauses of a loop that looks at intervals, and at once after this process has added something.
- * @param {{signal: AbortSignal, gatherMs: number}} options  `gatherMs`: what is added within this time is one batch
+ * @param {{signal: AbortSignal, gatherMs: number, clock?: Pick<Clock, 'sleep'>}} options  `gatherMs`: what is added
+ *   within this time is one batch
  */
-export function createWaker ({ signal, gatherMs }) {
+export function createWaker ({ signal, gatherMs, clock = realClock }) {
   let wake = () => {}
   let woken = false
 
@@ -14,18 +17,17 @@ export function createWaker ({ signal, gatherMs }) {
   }
 
   /** @param {number} ms */
-  function wakeUpIn (ms) { setTimeout(wakeUp, ms).unref() }
+  function wakeUpIn (ms) { clock.sleep(ms).then(wakeUp) }
 
   /** @param {number} ms */
-  const pause = (ms) => sleep(ms, undefined, { signal, ref: false }).catch(() => {})
+  const pause = (ms) => clock.sleep(ms, signal)
 
   /** @param {number} ms  at most */
   async function idle (ms) {
     if (!woken) {
       const waking = new AbortController()
       wake = () => waking.abort()
-      const ends = AbortSignal.any([signal, waking.signal])
-      await sleep(ms, undefined, { signal: ends, ref: false }).catch(() => {})
+      await clock.sleep(ms, AbortSignal.any([signal, waking.signal]))
     }
     const gather = woken
     woken = false
