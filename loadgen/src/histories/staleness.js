@@ -6,8 +6,10 @@
 
 /**
  * How old what was read was: since when a newer revision had been acknowledged when the read was sent; 0: there was
- * none. A history has the bound Δ (it is Δ-atomic, for reads beside writes that are acknowledged one after the other)
- * if no read is older. W. Golab, X. Li, M. A. Shah: Analyzing consistency properties for fun and profit, PODC 2011.
+ * none. The age of the oldest read is the smallest bound Δ that a history has: with each read begun Δ earlier, the page
+ * is a regular register (L. Lamport: On interprocess communication, 1986). That is less than Δ-atomicity (W. Golab, X.
+ * Li, M. A. Shah: Analyzing consistency properties for fun and profit, PODC 2011), which also forbids that a later read
+ * returns an older text than an earlier one while a save is under way. It is not Γ, which moves saves, too.
  * @param {Save[]} saves
  * @returns {(read: Read) => number} ms
  */
