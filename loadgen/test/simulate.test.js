@@ -1,16 +1,19 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { lineOf } from '../src/simulate/events.js'
 import { MUTANTS } from '../src/simulate/mutants.js'
 import { simulate } from '../src/simulate/simulate.js'
 import { createSandbox } from './helper.js'
 
 const SEED = 11
+/** With which a page stays outdated, see below. */
+const OUTDATED_SEEDS = [10]
 
 /** @param {Partial<import('../src/simulate/simulate.js').Plan>} plan */
 async function traced (plan) {
   /** @type {string[]} */
   const lines = []
-  const simulated = await simulate({ seed: SEED, reads: 500, ...plan, trace: (line) => lines.push(line) })
+  const simulated = await simulate({ seed: SEED, reads: 500, ...plan, trace: (event) => lines.push(lineOf(event)) })
   return { lines, simulated }
 }
 
@@ -46,7 +49,39 @@ for (const boundMs of [200, 500, 2_000]) {
   })
 }
 
-for (const name of ['a lease never ends', 'a lost log makes nothing stale', 'a gap in the log is accepted']) {
+test('under purge-url, reads are older than that: the command says after how many, and how to see it', async (t) => {
+  const sandbox = await createSandbox()
+  t.after(sandbox.remove)
+  const { exitCode, stdout } = await sandbox.stevec(['simulate', '--policy', 'purge-url', '--reads', '1500'])
+  assert.equal(exitCode, 1)
+  const found = /^seed 1: found after (\d+) reads: (p\d) revision (\d+), .* see it with\n {2}stevec (.*)$/m.exec(stdout)
+  assert.ok(found, stdout)
+  const [, count, page, revision, replay] = found
+  const replayed = await sandbox.stevec(replay.split(' '))
+  assert.equal(replayed.exitCode, 1)
+  const reads = replayed.stdout.split('\n').filter((line) => line.includes(' reader '))
+  assert.equal(reads.length, Number(count))
+  assert.match(/** @type {string} */ (reads.at(-1)), new RegExp(`: ${page} revision ${revision}, HIT`))
+})
+
+test('under purge-url without faults, none is', async () => {
+  const { violations, stale, hits } = await simulate({ seed: SEED, reads: 2_000, policy: 'purge-url', withFaults: false })
+  assert.deepEqual(violations, [])
+  assert.ok(stale > 0 && hits > 1_000)
+})
+
+test('a page stays outdated if its purges are repeated sooner than a wiki finds the new primary', async () => {
+  const left = async (/** @type {number} */ repeatAfterMs) => (await Promise.all(
+    OUTDATED_SEEDS.map((seed) => simulate({ seed, reads: 500, policy: 'purge-url', repeatAfterMs }))
+  )).flatMap(({ outdated }) => outdated)
+  assert.ok((await left(1_000)).length > 0)
+  assert.deepEqual(await left(10_000), [])
+})
+
+for (const name of [
+  'a lease never ends', 'a lost log makes nothing stale', 'a gap in the log is accepted',
+  'a server with a shorter log may be elected'
+]) {
   test(`a planted fault is found: ${name}`, async () => {
     const mutation = MUTANTS.find((mutant) => mutant.name === name)
     assert.ok(mutation)
@@ -56,7 +91,9 @@ for (const name of ['a lease never ends', 'a lost log makes nothing stale', 'a g
 }
 
 test('a planted fault that fits no line is an error, not a fault that is not found', async () => {
-  for (const [where, file] of /** @type {const} */ ([['edge', 'decide.lua'], ['wiki', 'purge-log/watch.js']])) {
+  for (const [where, file] of /** @type {const} */ ([
+    ['edge', 'decide.lua'], ['wiki', 'purge-log/watch.js'], ['database', 'replica-set.js']
+  ])) {
     const mutation = { name: 'none', where, file, from: 'no such line', to: '' }
     await assert.rejects(simulate({ seed: 1, reads: 10, mutations: [mutation] }), /does not fit/)
   }
@@ -65,7 +102,7 @@ test('a planted fault that fits no line is an error, not a fault that is not fou
 test('wrong options are refused', async (t) => {
   const sandbox = await createSandbox()
   t.after(sandbox.remove)
-  for (const args of [['--seed', '-1'], ['--reads', '0'], ['--bound', '99'], ['more']]) {
+  for (const args of [['--seed', '-1'], ['--reads', '0'], ['--bound', '99'], ['--policy', 'ttl'], ['more']]) {
     assert.equal((await sandbox.stevec(['simulate', ...args])).exitCode, 2, args.join(' '))
   }
 })

@@ -1,13 +1,18 @@
 import { EXIT } from '../exit-codes.js'
 import { violatedShareMax } from '../histories/staleness.js'
+import { lineOf } from '../simulate/events.js'
 import { MUTANTS } from '../simulate/mutants.js'
 import { simulate } from '../simulate/simulate.js'
+import { UsageError } from '../usage-error.js'
 import { integerOption, refuseMore } from './options.js'
 
-const [SEED, READS, BOUND_MS] = [1, 10_000, 500]
+/** @import {Plan, Simulated} from '../simulate/simulate.js' */
+
+const [SEED, READS, BOUND_MS, REPEAT_AFTER_S] = [1, 10_000, 500, 10]
 const READS_MAX = 100_000_000
-/** Reads of one seed; then the next one begins. */
-const READS_OF_A_SEED = 20_000
+const POLICIES = /** @type {const} */ (['bounded', 'purge-url', 'purge-tag'])
+/** Reads of one seed; then the next one begins. With purges, what is left at the end of each is looked at. */
+const [READS_OF_A_SEED, PURGED_READS_OF_A_SEED] = [20_000, 500]
 /** In which each planted fault has to be found, in parts. */
 const [FAULT_READS, FAULT_SEED_READS] = [300_000, 5_000]
 
@@ -19,15 +24,26 @@ export const command = {
 Runs the modules that keep the bound of CACHE_POLICY=bounded (the wiki's purge log, the edge's lease
 and its decisions) in virtual time: three wikis on a replica set, four edges, six readers, six pages
 that are edited, and faults. Links are cut, slow, or swallow messages; wikis are stopped, killed,
-put to sleep, and have their clocks set; the primary of the database is cut off; edges are
-restarted. Database, network and what lies between the edge's modules are models.
+put to sleep, and have their clocks set; the primary of the database is cut off; servers of the
+database crash and lose what they had not synced; edges are restarted. Database, network and what
+lies between the edge's modules are models.
+
+With --policy purge-url or purge-tag the wiki's queue of purges runs instead: an edit's transaction
+writes an entry for each edge, each is sent until the edge confirms it, and a second time later. No
+fault loses an entry, but all delay them: the edge is parted, the call or its answer is lost, the
+process that claimed it is killed or stopped. Then reads are older than the bound. A purge is of no
+use, for as long as the response is stored, if an edge fetches an old text after the second one:
+from a wiki that still reads from an old primary (at most 4 s here; --repeat-after 1 shows it).
 
 Nothing but the seed decides what happens: the same seed gives the same history everywhere. After
-${READS_OF_A_SEED} reads of a seed the next one begins.
+${READS_OF_A_SEED} reads of a seed (${PURGED_READS_OF_A_SEED} with purges) the next one begins.
 
   --seed N         the first one, 0 to 2147483647 (default ${SEED})
   --reads N        of all seeds, 1 to ${READS_MAX} (default ${READS})
   --bound MS       100 to 60000 (default ${BOUND_MS})
+  --policy NAME    ${POLICIES.join(', ')} (default ${POLICIES[0]})
+  --repeat-after S when a purge is sent a second time, 1 to 3600 (default ${REPEAT_AFTER_S}), as the wiki's
+                   PURGE_REPEAT_AFTER_S
   --no-faults      nothing fails
   --trace          every read, save and fault, on standard output
   --plant-faults   instead: plants faults in the modules, one at a time, and says after how many
@@ -40,49 +56,102 @@ Examples:
   stevec simulate
   stevec simulate --reads 1000000
   stevec simulate --seed 7 --reads 200 --trace
+  stevec simulate --policy purge-url
   stevec simulate --plant-faults`,
   options: {
     seed: { type: 'string' },
     reads: { type: 'string' },
     bound: { type: 'string' },
+    policy: { type: 'string' },
+    'repeat-after': { type: 'string' },
     'no-faults': { type: 'boolean' },
     trace: { type: 'boolean' },
     'plant-faults': { type: 'boolean' }
   },
   async run ({ values, positionals }) {
     refuseMore(positionals, 0)
-    const seed = integerOption(values.seed, '--seed', { least: 0, most: 2 ** 31 - 1 }) ?? SEED
-    const reads = integerOption(values.reads, '--reads', { least: 1, most: READS_MAX }) ?? READS
-    const boundMs = integerOption(values.bound, '--bound', { least: 100, most: 60_000 }) ?? BOUND_MS
-    if (values['plant-faults']) return findPlanted(seed)
-    const trace = values.trace ? (/** @type {string} */ line) => { process.stdout.write(`${line}\n`) } : undefined
-    return run({ seed, reads, boundMs, withFaults: !values['no-faults'], trace })
+    const policy = POLICIES.find((name) => name === (values.policy ?? POLICIES[0]))
+    if (policy === undefined) throw new UsageError(`--policy is one of ${POLICIES.join(', ')}`)
+    const repeatAfterS = integerOption(values['repeat-after'], '--repeat-after', { least: 1, most: 3_600 })
+    const plan = {
+      policy,
+      seed: integerOption(values.seed, '--seed', { least: 0, most: 2 ** 31 - 1 }) ?? SEED,
+      reads: integerOption(values.reads, '--reads', { least: 1, most: READS_MAX }) ?? READS,
+      boundMs: integerOption(values.bound, '--bound', { least: 100, most: 60_000 }) ?? BOUND_MS,
+      repeatAfterMs: (repeatAfterS ?? REPEAT_AFTER_S) * 1_000,
+      withFaults: !values['no-faults']
+    }
+    if (values['plant-faults']) return findPlanted(plan.seed)
+    const trace = (/** @type {import('../simulate/events.js').Event} */ event) => {
+      process.stdout.write(`${lineOf(event)}\n`)
+    }
+    return run(values.trace ? { ...plan, trace } : plan)
   }
 }
 
-/** @param {import('../simulate/simulate.js').Plan & {boundMs: number}} plan  reads: of all seeds */
+/** @typedef {Required<Omit<Plan, 'mutations' | 'trace'>> & Pick<Plan, 'trace'>} Asked */
+
+/** @param {Asked} asked  reads: of all seeds */
 async function run ({ seed, reads, ...plan }) {
-  const sums = { reads: 0, stale: 0, hits: 0, saves: 0, refused: 0, lost: 0 }
+  const sums = { reads: 0, old: 0, stale: 0, hits: 0, saves: 0, refused: 0, lost: 0, outdated: 0, lost_saves: 0 }
+  const isBounded = plan.policy === 'bounded'
+  const most = isBounded ? READS_OF_A_SEED : PURGED_READS_OF_A_SEED
   let oldestMs = 0
-  for (let next = seed; sums.reads < reads; next++) {
-    const part = await simulate({ ...plan, seed: next, reads: Math.min(READS_OF_A_SEED, reads - sums.reads) })
-    for (const name of /** @type {(keyof typeof sums)[]} */ (Object.keys(sums))) sums[name] += part[name]
+  let next = seed
+  while (sums.reads < reads && (sums.old === 0 || plan.policy !== 'bounded')) {
+    const asked = { ...plan, seed: next++, reads: Math.min(most, reads - sums.reads) }
+    const part = await simulate(asked)
+    if (sums.old === 0 && part.violations.length > 0) sayViolation(asked, part)
+    if (sums.outdated === 0 && part.outdated.length > 0) sayOutdated(asked, part)
+    const counted = { ...part, old: part.violations.length, outdated: part.outdated.length }
+    for (const name of /** @type {(keyof typeof sums)[]} */ (Object.keys(sums))) sums[name] += counted[name]
     oldestMs = Math.max(oldestMs, part.staleness_max_ms)
-    if (part.violations.length > 0) {
-      const [{ page, revision, sent_ms: sentMs }] = part.violations
-      process.stdout.write(`seed ${next}: ${part.violations.length} of ${part.reads} reads are older than the bound, ` +
-        `the first at ${sentMs.toFixed(3)} ms, of ${page} revision ${revision}; see it with\n` +
-        `  stevec simulate --seed ${next} --reads ${part.reads} --trace\n`)
-      return EXIT.violated
-    }
-    if (reads > READS_OF_A_SEED) process.stderr.write(`\r${sums.reads} reads, seed ${next} `)
+    if (reads > READS_OF_A_SEED) process.stderr.write(`\r${sums.reads} reads, seed ${asked.seed} `)
   }
   if (reads > READS_OF_A_SEED) process.stderr.write('\n')
+  process.stdout.write(summaryOf(sums, { oldestMs, boundMs: plan.boundMs, seeds: next - seed, isBounded }))
+  return sums.old === 0 && sums.lost_saves === 0 ? EXIT.good : EXIT.violated
+}
+
+/**
+ * @typedef {'reads' | 'old' | 'stale' | 'hits' | 'saves' | 'refused' | 'lost' | 'outdated' | 'lost_saves'} Counted
+ * @param {Record<Counted, number>} sums
+ * @param {{oldestMs: number, boundMs: number, seeds: number, isBounded: boolean}} facts
+ */
+function summaryOf (sums, { oldestMs, boundMs, seeds, isBounded }) {
   const share = violatedShareMax(sums.reads)
-  process.stdout.write(`${sums.reads} reads, none older than ${plan.boundMs} ms: at most ${share.toExponential(1)} of such ` +
-    `reads are, with 95 % confidence\n${sums.stale} were stale, by ${oldestMs.toFixed(0)} ms at most; ${sums.hits} HITs; ` +
-    `${sums.saves} saves; ${sums.refused} refused, ${sums.lost} without an answer\n`)
-  return EXIT.good
+  const result = sums.old > 0
+    ? `${sums.reads} reads of ${seeds} seeds, ${sums.old} older than ${boundMs} ms\n`
+    : `${sums.reads} reads, none older than ${boundMs} ms: at most ${share.toExponential(1)} of such reads are, ` +
+      'with 95 % confidence\n'
+  const left = isBounded
+    ? ''
+    : `${sums.outdated} pages at edges stay outdated when nothing fails any more and all purges are sent\n`
+  const lost = sums.lost_saves > 0 ? `the database lost ${sums.lost_saves} acknowledged writes\n` : ''
+  return `${result}${sums.stale} were stale, by ${oldestMs.toFixed(0)} ms at most; ${sums.hits} HITs; ` +
+    `${sums.saves} saves; ${sums.refused} refused, ${sums.lost} without an answer\n${left}${lost}`
+}
+
+/** @param {Asked} asked @param {Simulated} part */
+function sayViolation (asked, part) {
+  const [{ page, revision, sent_ms: sentMs }] = part.violations
+  const count = part.read_index + 1
+  process.stdout.write(`seed ${asked.seed}: found after ${count} reads: ${page} revision ${revision}, sent at ` +
+    `${sentMs.toFixed(3)} ms, is older than ${asked.boundMs} ms; see it with\n  ${replayOf(asked, count)}\n`)
+}
+
+/** @param {Asked} asked @param {Simulated} part */
+function sayOutdated (asked, { outdated }) {
+  process.stdout.write(`seed ${asked.seed}: outdated for as long as responses are stored: ${outdated.join(', ')}; see it ` +
+    `with\n  ${replayOf(asked, asked.reads)}\n`)
+}
+
+/** @param {Asked} asked @param {number} reads */
+function replayOf ({ policy, seed, boundMs, repeatAfterMs, withFaults }, reads) {
+  return ['stevec simulate', ...policy === 'bounded' ? [] : [`--policy ${policy}`], `--seed ${seed} --reads ${reads}`,
+    ...boundMs === BOUND_MS ? [] : [`--bound ${boundMs}`],
+    ...repeatAfterMs === REPEAT_AFTER_S * 1_000 ? [] : [`--repeat-after ${repeatAfterMs / 1_000}`],
+    ...withFaults ? [] : ['--no-faults'], '--trace'].join(' ')
 }
 
 /** @param {number} first  seed */

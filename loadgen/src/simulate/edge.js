@@ -58,9 +58,11 @@ export function createEdge ({ time, edges, links, number, rate, anyWiki }) {
       }
     },
 
+    /** @param {{follows: boolean}} options  the purge log */
+    start: ({ follows }) => ask({ what: 'start', ...follows && { follow: '/purge-log' } }),
+
     /** Never ends. */
     async follow () {
-      await ask({ what: 'start' })
       for (;;) {
         const { after } = await ask({ what: 'position' })
         const askedMs = now()
@@ -69,6 +71,12 @@ export function createEdge ({ time, edges, links, number, rate, anyWiki }) {
         else await ask({ what: 'followed', said, asked_ms: askedMs })
       }
     },
+
+    /** As a call of its purge API. @param {import('./purging.js').Stale} stale */
+    purge: (stale) => ask({ what: 'purge', ...stale }),
+
+    /** @param {string} page @returns {Promise<number | undefined>} the revision that it shows without asking */
+    peek: async (page) => (await ask({ what: 'peek', page })).revision,
 
     restart: () => ask({ what: 'restart' })
   }

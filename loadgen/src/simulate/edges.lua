@@ -86,7 +86,7 @@ end
 local now_ms = 0
 
 -- Returns the modules of an edge: its cache is empty, as after a start.
-local function new_edge()
+local function new_edge(follow)
   local shared = setmetatable({}, { __index = function(all, name)
     local dict = new_dict()
     rawset(all, name, dict)
@@ -112,7 +112,7 @@ local function new_edge()
   end
   local edge = { entries = {}, flights = {}, count = 0 }
   local require = environment.require
-  require("settings").set({ profile = "rfc9111", workers = 1, collapse = true, follow = "/purge-log" })
+  require("settings").set({ profile = "rfc9111", workers = 1, collapse = true, follow = follow })
   edge.shared = shared
   edge.settings, edge.purges, edge.purge_log = require("settings"), require("purges"), require("purge_log")
   edge.purges.init()
@@ -171,8 +171,8 @@ end
 
 local commands = {}
 
-function commands.start(_, name)
-  edges[name] = new_edge()
+function commands.start(_, name, command)
+  edges[name] = new_edge(command.follow)
   return {}
 end
 
@@ -205,23 +205,45 @@ function commands.fetched(edge, _, command)
   local judgement = edge.freshness.judge({
     status = 200, fields = fields, requested_s = flight.requested_s, received_s = now_ms / 1000,
   }, edge.settings.freshness)
-  local confirmed = command.status == 304
-  if confirmed and not old then return { stored = false } end
+  local confirmed, stored = command.status == 304, edge.entries[flight.page]
+  if confirmed and (not old or stored ~= old or edge.purges.judge(old)) then return { stored = false } end
   if not judgement.storable then return { stored = false } end
   if judgement.bounded and not edge.purge_log.covers(flight.log_reached, judgement.log_position) then
     return { stored = false }
   end
   local entry = {
     status = 200, requested_s = flight.requested_s, received_s = now_ms / 1000, clock = flight.clock, host = "wiki",
-    host_name = "wiki", uri = "/wiki/" .. flight.page, tags = { command.fields["cache-tag"] }, etag = fields.etag[1],
+    host_name = "wiki", uri = "/wiki/" .. flight.page, tags = { string.lower(command.fields["cache-tag"]) }, etag = fields.etag[1],
     revision = confirmed and old.revision or command.revision, bounded = judgement.bounded,
     lifetime_s = judgement.lifetime_s, initial_age_s = judgement.initial_age_s,
     always_validate = judgement.always_validate, stale_forbidden = judgement.stale_forbidden,
     stale_while_revalidate_s = 0, stale_if_error_s = 0,
   }
-  if edge.purges.judge(entry) then return { stored = false } end
+  if edge.purges.address_purged_s(entry) or edge.purges.judge(entry) then return { stored = false } end
+  if stored and stored.requested_s > entry.requested_s and not edge.purges.judge(stored) then
+    return { stored = false }
+  end
   edge.entries[flight.page] = entry
   return { stored = not judgement.always_validate }
+end
+
+-- As zone.lua and store.lua.
+function commands.purge(edge, _, command)
+  if command.everything then edge.purges.host("wiki") end
+  for _, uri in ipairs(command.urls or {}) do
+    edge.purges.url("wiki" .. uri)
+    local page = string.match(uri, "^/wiki/(.+)$")
+    if page then edge.entries[page] = nil end
+  end
+  for _, tag in ipairs(command.tags or {}) do edge.purges.tag(tag) end
+  return {}
+end
+
+-- What it answers without asking, if it does.
+function commands.peek(edge, _, command)
+  local action = edge.decide(find(edge, command.page), request_of(edge, command.page), now_ms / 1000,
+    edge.settings.collapsing)
+  return { revision = action.cache_status and edge.entries[command.page].revision or nil }
 end
 
 function commands.position(edge)

@@ -7,13 +7,15 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 
 /** By file, as mutants.js names them. */
 const MODULES = Object.freeze({
+  'caching/purge-queues.js': '@stevec/wiki-app/caching/purge-queues',
   'purge-log/watch.js': '@stevec/wiki-app/purge-log/watch',
   'purge-log/routes.js': '@stevec/wiki-app/purge-log/routes',
   'reading/bounded-reads.js': '@stevec/wiki-app/bounded-reads'
 })
 
 /**
- * @typedef {Pick<typeof import('@stevec/wiki-app/purge-log/watch'), 'createPurgeLogWatch'> &
+ * @typedef {Pick<typeof import('@stevec/wiki-app/caching/purge-queues'), 'createPurgeQueues'> &
+ *   Pick<typeof import('@stevec/wiki-app/purge-log/watch'), 'createPurgeLogWatch'> &
  *   Pick<typeof import('@stevec/wiki-app/purge-log/routes'), 'createLogAnswer'> &
  *   Pick<typeof import('@stevec/wiki-app/bounded-reads'), 'createBoundedReads'>} WikiModules
  */
@@ -29,6 +31,19 @@ export async function loadWiki (mutations) {
     return own.length === 0 ? import(name) : loadMutated(new URL(import.meta.resolve(name)), own)
   }))
   return Object.assign({}, ...loaded)
+}
+
+/**
+ * Loads the model of the database, with planted faults.
+ * @param {Mutation[]} mutations  of the module replica-set.js
+ * @returns {Promise<typeof import('./database.js').createDatabase>}
+ */
+export async function loadDatabase (mutations) {
+  const { createReplicaSet } = mutations.length === 0
+    ? await import('./replica-set.js')
+    : await loadMutated(new URL('replica-set.js', import.meta.url), mutations)
+  const { createDatabase } = await import('./database.js')
+  return (parts) => createDatabase({ ...parts, createReplicaSet })
 }
 
 /** @param {URL} file @param {Mutation[]} mutations */

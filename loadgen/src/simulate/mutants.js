@@ -1,6 +1,7 @@
 /**
- * A planted fault: in a file below nginx/lua or wiki-app/src, `from` becomes `to`.
- * @typedef {{name: string, where: 'edge' | 'wiki', file: string, from: string, to: string}} Mutation
+ * A planted fault: in a file below nginx/lua (edge), wiki-app/src (wiki) or beside this one (database), `from` becomes
+ * `to`.
+ * @typedef {{name: string, where: 'edge' | 'wiki' | 'database', file: string, from: string, to: string}} Mutation
  */
 
 /**
@@ -17,6 +18,7 @@ const purges = inFile('edge', 'purges.lua')
 const watch = inFile('wiki', 'purge-log/watch.js')
 const routes = inFile('wiki', 'purge-log/routes.js')
 const reads = inFile('wiki', 'reading/bounded-reads.js')
+const replicaSet = inFile('database', 'replica-set.js')
 
 /** Faults of the protocol that could be made, one line each: the simulation has to find each of them. */
 export const MUTANTS = Object.freeze([
@@ -61,5 +63,8 @@ export const MUTANTS = Object.freeze([
   routes('an answer hides how old its certificate is', 'clock.now() - cameMs - ageMs', 'clock.now() - cameMs + boundMs / 4'),
   routes('a lost log is said to be empty', '{ everything: /** @type {const} */ (true) }', '{ tags: [] }'),
   reads('pages are read with certificates of any age', 'boundMs / 2 : 0', 'boundMs * 100 : 0'),
-  reads('the first look takes any certificate', 'watch.current(ageMaxMs, after)', 'watch.current(1e9, after)')
+  reads('the first look takes any certificate', 'watch.current(ageMaxMs, after)', 'watch.current(1e9, after)'),
+  replicaSet('writes are acknowledged before they are on a disk (j: false)', '({ synced }) => synced)', '({ has }) => has)'),
+  replicaSet('writes are acknowledged by one server (w: 1)', 'onDisk[MAJORITY - 1]', 'onDisk[0]'),
+  replicaSet('a server with a shorter log may be elected', 'voter.has <= has).length', 'voter.has <= has + 1e9).length')
 ])

@@ -29,11 +29,19 @@ export function startProcess ({ time, rate }) {
     clock: {
       now: () => time.now() * rate - sleptMs,
       uptime: () => Math.floor(time.now() * rate / UPTIME_STEP_MS) * UPTIME_STEP_MS,
-      /** The time of day, for a planted fault. */
+      /** The time of day. */
       wall: () => time.now() * rate + wallOffsetMs,
       after,
-      /** @param {number} ms @returns {Promise<void>} */
-      sleep: (ms) => new Promise((resolve) => { after(ms, resolve) })
+      /** @param {number} ms @param {AbortSignal} [signal]  ends it early @returns {Promise<void>} */
+      sleep: (ms, signal) => new Promise((resolve) => {
+        const end = () => {
+          cancel()
+          signal?.removeEventListener('abort', end)
+          resolve()
+        }
+        const cancel = after(ms, end)
+        signal?.addEventListener('abort', end)
+      })
     },
     /** @template T @param {Promise<T>} promise @returns {Promise<T>} settled when the process runs */
     seen: (promise) => new Promise((resolve, reject) => {

@@ -1,5 +1,7 @@
 import { cachePolicy } from '@stevec/wiki-app/cache-policy'
+import { tagOf } from '@stevec/wiki-app/caching/invalidation'
 import { startProcess } from './process.js'
+import { createPurging } from './purging.js'
 
 /** @import {Time} from './time.js' */
 /** @import {Database} from './database.js' */
@@ -8,31 +10,31 @@ import { startProcess } from './process.js'
 /** So few, so that followers are too far behind now and then. */
 const KEPT_TAGS = 8
 const EVERYTHING_EVERY = 10
+const LIFETIMES = { ttlS: 0, staleWhileRevalidateS: 0, staleIfErrorS: 0, cdnTtlS: 86_400, boundMs: 0 }
 
 /**
- * A process of the wiki: the modules that keep the bound, between a model of the database and the network.
- * @param {{time: Time, database: Database, modules: WikiModules, boundMs: number, rate: number}} parts  rate: see
- *   startProcess
+ * What a process of the wiki needs. `rate`: of its clock, see startProcess. `boundMs`: for the policy `bounded`.
+ * `purges`: calls of the edges' purge APIs, `repeatAfterMs`: when each is sent a second time; for the others.
+ * @typedef {{time: Time, random: () => number, database: Database, modules: WikiModules, policy: Policy,
+ *   boundMs: number, rate: number, purges: Record<string, import('./purging.js').Purge>, repeatAfterMs: number}} Parts
+ * @typedef {'bounded' | 'purge-url' | 'purge-tag'} Policy
+ * @typedef {{after?: string, etag?: string}} Asked
+ * @typedef {{revision: number, head: string[]}} View
  */
-export function startWiki ({ time, database, modules, boundMs, rate }) {
-  const connection = database.connect()
-  const { clock, seen, whileRunning, stop, sleep, setWallClock, kill } = startProcess({ time, rate })
-  const watch = modules.createPurgeLogWatch({
-    connection: /** @type {any} */ ({ db: {} }),
-    collection: /** @type {any} */ (collectionOf(connection, seen)),
-    log: { warn () {} },
-    timing: { tagsMax: KEPT_TAGS },
-    clock
-  })
-  const lookUp = lookUpOf({ modules, watch, boundMs, read: (page) => seen(connection.read(page)) })
-  const answer = modules.createLogAnswer({ watch, boundMs, clock })
-  watch.open()
 
+/** A process of the wiki, between a model of the database and the network. @param {Parts} parts */
+export function startWiki (parts) {
+  const { time, database, policy, rate } = parts
+  const connection = database.connect({ readConcern: policy === 'bounded' ? 'majority' : 'local' })
+  const process = startProcess({ time, rate })
+  const { lookUp, answer, save } = policy === 'bounded'
+    ? startBounded(parts, connection, process)
+    : startPurging({ ...parts, policy }, connection, process)
   return {
     /** As GET /purge-log. @param {string} [after] */
     answer: (after) => answer(after),
 
-    /** As GET /wiki/{page}. @param {string} page @param {{after?: string, etag?: string}} asked */
+    /** As GET /wiki/{page}. @param {string} page @param {Asked} asked */
     async view (page, { after, etag }) {
       const { revision, head } = await lookUp(page, after === undefined ? {} : { 'purge-log-after': after })
       /** @type {Record<string, string>} */
@@ -42,21 +44,65 @@ export function startWiki ({ time, database, modules, boundMs, rate }) {
     },
 
     /** @param {string} page @returns {Promise<number>} its revision, acknowledged */
-    save: (page) => seen(connection.save(page, (revision) =>
-      ({ _id: `${page} ${revision}`, stale: staleOf(page, revision) }))),
+    save,
 
-    whileRunning,
-    stop,
-    sleep,
-    setWallClock,
+    whileRunning: process.whileRunning,
+    stop: process.stop,
+    sleep: process.sleep,
+    setWallClock: process.setWallClock,
     kill () {
-      kill()
+      process.kill()
       connection.close()
     }
   }
 }
 
 /** @typedef {ReturnType<typeof startWiki>} Wiki */
+
+/**
+ * The modules that keep the bound.
+ * @param {Parts} parts @param {ReturnType<Database['connect']>} connection
+ * @param {ReturnType<typeof startProcess>} process
+ */
+function startBounded ({ modules, boundMs }, connection, { clock, seen }) {
+  const watch = modules.createPurgeLogWatch({
+    connection: /** @type {any} */ ({ db: {} }),
+    collection: /** @type {any} */ (collectionOf(connection, seen)),
+    log: { warn () {} },
+    timing: { tagsMax: KEPT_TAGS },
+    clock
+  })
+  watch.open()
+  return {
+    lookUp: lookUpOf({ modules, watch, boundMs, read: (page) => seen(connection.read(page)) }),
+    /** @type {(after?: string) => Promise<object>} */
+    answer: modules.createLogAnswer({ watch, boundMs, clock }),
+    save: (/** @type {string} */ page) => seen(connection.save(page, (revision) =>
+      ({ _id: `${page} ${revision}`, stale: staleOf(page, revision) })))
+  }
+}
+
+/**
+ * @param {Parts & {policy: 'purge-url' | 'purge-tag'}} parts @param {ReturnType<Database['connect']>} connection
+ * @param {ReturnType<typeof startProcess>} process
+ */
+function startPurging ({ modules, policy, random, purges, repeatAfterMs }, connection, process) {
+  const { queues, entriesOf } = createPurging({ modules, policy, connection, process, random, purges, repeatAfterMs })
+  const caching = Object.entries(cachePolicy(policy, LIFETIMES).headers).flat()
+  queues.open()
+  return {
+    /** @param {string} page @returns {Promise<View>} */
+    lookUp: async (page) =>
+      ({ revision: await process.seen(connection.read(page)), head: [...caching, 'cache-tag', tagOf(page)] }),
+    answer: async () => { throw new Error('there is no purge log') },
+    /** @param {string} page */
+    async save (page) {
+      const revision = await process.seen(connection.save(page, () => null, (number) => entriesOf(page, number)))
+      queues.added()
+      return revision
+    }
+  }
+}
 
 /**
  * @param {ReturnType<Database['connect']>} connection
@@ -77,11 +123,10 @@ const collectionOf = ({ replaceOne, watch }, seen) => ({
 
 /**
  * @param {{modules: WikiModules, watch: any, boundMs: number, read: (page: string) => Promise<number>}} parts
- * @returns {(page: string, headers: Record<string, string>) => Promise<{revision: number, head: string[]}>}
+ * @returns {(page: string, headers: Record<string, string>) => Promise<View>}
  */
 function lookUpOf ({ modules, watch, boundMs, read }) {
-  const lifetimes = { ttlS: 0, staleWhileRevalidateS: 0, staleIfErrorS: 0, cdnTtlS: 86_400, boundMs, beyondBoundS: 0 }
-  const caching = Object.entries(cachePolicy('bounded', lifetimes).headers).flat()
+  const caching = Object.entries(cachePolicy('bounded', { ...LIFETIMES, boundMs }).headers).flat()
   /** @type {any} */
   const reads = {
     async lookUp (/** @type {string} */ page, /** @type {object} */ _headers, /** @type {any} */ cachingOf) {
@@ -92,9 +137,6 @@ function lookUpOf ({ modules, watch, boundMs, read }) {
   const cachingOf = (/** @type {{_id: string}} */ { _id: page }) => [...caching, 'cache-tag', tagOf(page)]
   return /** @type {any} */ (modules.createBoundedReads(reads, { watch, boundMs, cachingOf }).lookUp)
 }
-
-/** @param {string} page */
-const tagOf = (page) => `page-${page}`
 
 /** An edit that concerns very many pages makes everything stale. @param {string} page @param {number} revision */
 const staleOf = (page, revision) => revision % EVERYTHING_EVERY === 0
