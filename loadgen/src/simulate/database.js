@@ -47,6 +47,8 @@ export function createDatabase ({ time, random, createReplicaSet = model.createR
       for (const connection of connections) connection.breakOff()
     },
 
+    /** The number of the server; null: none is elected. */
+    primary: set.primary,
     /** Acknowledged writes that no server has: a fault of the database. */
     lost: set.lost,
     /** What a majority has. @param {string} page @returns {number} its revision */

@@ -120,6 +120,7 @@ export function createReplicaSet ({ time, random }) {
     log,
     news,
     hasPrimary: () => primary !== null,
+    primary: () => primary,
     /** How much of the log a majority has on disk. */
     committed: () => committed,
     /** Writes that were committed and are rolled back: none, if the rules hold. */
