@@ -1,11 +1,14 @@
+import { writeFileSync } from 'node:fs'
 import { EXIT } from '../exit-codes.js'
 import { violatedShareMax } from '../histories/staleness.js'
 import { lineOf } from '../simulate/events.js'
 import { MUTANTS } from '../simulate/mutants.js'
+import { EVENTS_MAX, pictureOf } from '../simulate/picture.js'
 import { simulate } from '../simulate/simulate.js'
 import { UsageError } from '../usage-error.js'
 import { integerOption, refuseMore } from './options.js'
 
+/** @import {Event} from '../simulate/events.js' */
 /** @import {Plan, Simulated} from '../simulate/simulate.js' */
 
 const [SEED, READS, BOUND_MS, REPEAT_AFTER_S] = [1, 10_000, 500, 10]
@@ -45,7 +48,9 @@ ${READS_OF_A_SEED} reads of a seed (${PURGED_READS_OF_A_SEED} with purges) the n
   --repeat-after S when a purge is sent a second time, 1 to 3600 (default ${REPEAT_AFTER_S}), as the wiki's
                    PURGE_REPEAT_AFTER_S
   --no-faults      nothing fails
-  --trace          every read, save and fault, on standard output
+  --trace          every read, save, purge and fault, on standard output
+  --picture FILE   the same as a picture (SVG): time goes down, a lane for each process; at most ${EVENTS_MAX}
+                   of these, of one seed
   --plant-faults   instead: plants faults in the modules, one at a time, and says after how many
                    reads each is found (at most ${FAULT_READS})
 
@@ -57,6 +62,7 @@ Examples:
   stevec simulate --reads 1000000
   stevec simulate --seed 7 --reads 200 --trace
   stevec simulate --policy purge-url
+  stevec simulate --policy purge-url --reads 289 --picture stale.svg
   stevec simulate --plant-faults`,
   options: {
     seed: { type: 'string' },
@@ -66,6 +72,7 @@ Examples:
     'repeat-after': { type: 'string' },
     'no-faults': { type: 'boolean' },
     trace: { type: 'boolean' },
+    picture: { type: 'string' },
     'plant-faults': { type: 'boolean' }
   },
   async run ({ values, positionals }) {
@@ -82,20 +89,50 @@ Examples:
       withFaults: !values['no-faults']
     }
     if (values['plant-faults']) return findPlanted(plan.seed)
-    const trace = (/** @type {import('../simulate/events.js').Event} */ event) => {
-      process.stdout.write(`${lineOf(event)}\n`)
+    const most = readsOfASeed(policy)
+    if (values.picture !== undefined && plan.reads > most) {
+      throw new UsageError(`a picture is of one seed: give --reads ${most} or fewer`)
     }
-    return run(values.trace ? { ...plan, trace } : plan)
+    /** @type {Event[]} */
+    const events = []
+    const exit = await run({
+      ...plan,
+      trace (event) {
+        if (values.trace) process.stdout.write(`${lineOf(event)}\n`)
+        if (values.picture !== undefined) events.push(event)
+      }
+    })
+    if (values.picture !== undefined) draw(values.picture, events, plan)
+    return exit
   }
 }
 
-/** @typedef {Required<Omit<Plan, 'mutations' | 'trace'>> & Pick<Plan, 'trace'>} Asked */
+/** @param {Plan['policy']} policy */
+const readsOfASeed = (policy) => policy === 'bounded' ? READS_OF_A_SEED : PURGED_READS_OF_A_SEED
 
-/** @param {Asked} asked  reads: of all seeds */
+/** @param {string} file @param {Event[]} events @param {Asked} plan */
+function draw (file, events, plan) {
+  if (events.length > EVENTS_MAX) {
+    const fewer = Math.floor(plan.reads * EVENTS_MAX / events.length)
+    throw new UsageError(`a picture shows ${EVENTS_MAX} reads, saves, purges and faults, and these are ${events.length}: ` +
+      `give --reads ${fewer} or fewer`)
+  }
+  const title = replayOf(plan, plan.reads).replace(' --trace', '')
+  try {
+    writeFileSync(file, pictureOf(events, { title, boundMs: plan.boundMs }))
+  } catch (error) {
+    throw new UsageError(`--picture: ${/** @type {Error} */ (error).message}`)
+  }
+  process.stdout.write(`${file}\n`)
+}
+
+/** @typedef {Required<Omit<Plan, 'mutations' | 'trace'>>} Asked */
+
+/** @param {Asked & Pick<Plan, 'trace'>} asked  reads: of all seeds */
 async function run ({ seed, reads, ...plan }) {
   const sums = { reads: 0, old: 0, stale: 0, hits: 0, saves: 0, refused: 0, lost: 0, outdated: 0, lost_saves: 0 }
   const isBounded = plan.policy === 'bounded'
-  const most = isBounded ? READS_OF_A_SEED : PURGED_READS_OF_A_SEED
+  const most = readsOfASeed(plan.policy)
   let oldestMs = 0
   let next = seed
   while (sums.reads < reads && (sums.old === 0 || plan.policy !== 'bounded')) {

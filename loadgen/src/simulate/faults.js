@@ -9,8 +9,9 @@ const SERVERS = [0, 1, 2]
 
 /**
  * What fails, one after the other, until it is over.
- * @param {{time: Time, random: () => number, wikis: Wiki[], startOne: () => Wiki, links: Links, database: Database,
- *   edges: number, restart: (edge: number) => void, say: import('./events.js').Say, isOver: () => boolean}} parts
+ * @param {{time: Time, random: () => number, wikis: Wiki[], startOne: (number: number) => Wiki, links: Links,
+ *   database: Database, edges: number, restart: (edge: number) => void, say: import('./events.js').Say,
+ *   isOver: () => boolean}} parts
  */
 export function createFaults ({ time, random, wikis, startOne, links, database, edges, restart, say, isOver }) {
   const numberBelow = (/** @type {number} */ count) => Math.floor(random() * count)
@@ -50,7 +51,7 @@ export function createFaults ({ time, random, wikis, startOne, links, database, 
     }),
     kill: ofWiki((wiki, number) => {
       wiki.kill()
-      return lasting(500 * random(), (ms) => { time.after(ms, () => { wikis[number] = startOne() }) })
+      return lasting(500 * random(), (ms) => { time.after(ms, () => { wikis[number] = startOne(number) }) })
     }),
     primary: () => ({ where: 'database', ms: lasting(4_000, database.cutOffPrimary) }),
     crash () {

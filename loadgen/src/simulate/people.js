@@ -49,11 +49,12 @@ export function createPeople ({ time, random, edges, pages, anyWiki, history, sa
       for (;;) {
         await time.sleep(EDIT_PAUSE_MAX_MS * random())
         if (isOver()) return
-        const saved = anyWiki().save(page).catch(() => null)
+        const wiki = anyWiki()
+        const saved = wiki.save(page).catch(() => null)
         const revision = await Promise.race([saved, time.sleep(EDIT_MAX_MS).then(() => null)])
         if (revision === null || isOver()) continue
         history.saves.push({ page, revision, acknowledged_ms: time.now() })
-        say({ kind: 'save', page, revision })
+        say({ kind: 'save', wiki: wiki.number, page, revision })
       }
     }
   }

@@ -15,8 +15,9 @@ const LIFETIMES = { ttlS: 0, staleWhileRevalidateS: 0, staleIfErrorS: 0, cdnTtlS
 /**
  * What a process of the wiki needs. `rate`: of its clock, see startProcess. `boundMs`: for the policy `bounded`.
  * `purges`: calls of the edges' purge APIs, `repeatAfterMs`: when each is sent a second time; for the others.
- * @typedef {{time: Time, random: () => number, database: Database, modules: WikiModules, policy: Policy,
- *   boundMs: number, rate: number, purges: Record<string, import('./purging.js').Purge>, repeatAfterMs: number}} Parts
+ * @typedef {{number: number, time: Time, random: () => number, database: Database, modules: WikiModules,
+ *   policy: Policy, boundMs: number, rate: number, purges: Record<string, import('./purging.js').Purge>,
+ *   repeatAfterMs: number}} Parts
  * @typedef {'bounded' | 'purge-url' | 'purge-tag'} Policy
  * @typedef {{after?: string, etag?: string}} Asked
  * @typedef {{revision: number, head: string[]}} View
@@ -24,13 +25,14 @@ const LIFETIMES = { ttlS: 0, staleWhileRevalidateS: 0, staleIfErrorS: 0, cdnTtlS
 
 /** A process of the wiki, between a model of the database and the network. @param {Parts} parts */
 export function startWiki (parts) {
-  const { time, database, policy, rate } = parts
+  const { number, time, database, policy, rate } = parts
   const connection = database.connect({ readConcern: policy === 'bounded' ? 'majority' : 'local' })
   const process = startProcess({ time, rate })
   const { lookUp, answer, save } = policy === 'bounded'
     ? startBounded(parts, connection, process)
     : startPurging({ ...parts, policy }, connection, process)
   return {
+    number,
     /** As GET /purge-log. @param {string} [after] */
     answer: (after) => answer(after),
 

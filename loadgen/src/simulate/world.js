@@ -28,10 +28,14 @@ export function createWorld ({ time, random, edges: lua, say, createDatabase, ..
   const purges = Object.fromEntries(Array.from({ length: EDGES }, (_, number) => [
     `edge ${number}`,
     (/** @type {import('./purging.js').Stale} */ stale) => links.call(number, PURGE_CALL_MAX_MS,
-      (answered, failed) => { edges[number].purge(stale).then(answered, failed) })
+      (answered, failed) => {
+        say({ kind: 'purge', edge: number, what: stale.everything ? ['everything'] : [...stale.urls, ...stale.tags] })
+        edges[number].purge(stale).then(answered, failed)
+      })
   ]))
-  const startOne = () => startWiki({ time, random, database, purges, rate: rateOf(), ...settings })
-  const wikis = Array.from({ length: WIKIS }, startOne)
+  const startOne = (/** @type {number} */ number) =>
+    startWiki({ number, time, random, database, purges, rate: rateOf(), ...settings })
+  const wikis = Array.from({ length: WIKIS }, (_, number) => startOne(number))
   const anyWiki = () => wikis[Math.floor(random() * WIKIS)]
   const edges = Array.from({ length: EDGES }, (_, number) =>
     createEdge({ time, edges: lua, links, number, rate: rateOf(), anyWiki }))
