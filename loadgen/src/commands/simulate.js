@@ -49,13 +49,13 @@ ${READS_OF_A_SEED} reads of a seed (${PURGED_READS_OF_A_SEED} with purges) the n
                    PURGE_REPEAT_AFTER_S
   --no-faults      nothing fails
   --trace          every read, save, purge and fault, on standard output
-  --picture FILE   the same as a picture (SVG): time goes down, a lane for each process; at most ${EVENTS_MAX}
-                   of these, of one seed
+  --picture FILE   the same as a picture (SVG): time goes down, a lane for each process; of one
+                   seed, and at most ${EVENTS_MAX} of these
   --plant-faults   instead: plants faults in the modules, one at a time, and says after how many
                    reads each is found (at most ${FAULT_READS})
 
 Exit code: 0 no read is older than the bound (--plant-faults: each fault is found), 1 one is,
-2 wrong usage, 3 it could not run.
+2 wrong usage, 3 it could not run. On standard error: reads for each second of processor time.
 
 Examples:
   stevec simulate
@@ -126,18 +126,20 @@ function draw (file, events, plan) {
   process.stdout.write(`${file}\n`)
 }
 
-/** @typedef {Required<Omit<Plan, 'mutations' | 'trace'>>} Asked */
+/** @typedef {Required<Omit<Plan, 'mutations' | 'trace' | 'onLuaTime'>>} Asked */
 
 /** @param {Asked & Pick<Plan, 'trace'>} asked  reads: of all seeds */
 async function run ({ seed, reads, ...plan }) {
   const sums = { reads: 0, old: 0, stale: 0, hits: 0, saves: 0, refused: 0, lost: 0, outdated: 0, lost_saves: 0 }
   const isBounded = plan.policy === 'bounded'
   const most = readsOfASeed(plan.policy)
+  const beganCpu = process.cpuUsage()
+  let luaS = 0
   let oldestMs = 0
   let next = seed
   while (sums.reads < reads && (sums.old === 0 || plan.policy !== 'bounded')) {
     const asked = { ...plan, seed: next++, reads: Math.min(most, reads - sums.reads) }
-    const part = await simulate(asked)
+    const part = await simulate({ ...asked, onLuaTime: (cpuS) => { luaS += cpuS } })
     if (sums.old === 0 && part.violations.length > 0) sayViolation(asked, part)
     if (sums.outdated === 0 && part.outdated.length > 0) sayOutdated(asked, part)
     const counted = { ...part, old: part.violations.length, outdated: part.outdated.length }
@@ -146,8 +148,19 @@ async function run ({ seed, reads, ...plan }) {
     if (reads > READS_OF_A_SEED) process.stderr.write(`\r${sums.reads} reads, seed ${asked.seed} `)
   }
   if (reads > READS_OF_A_SEED) process.stderr.write('\n')
+  process.stderr.write(timeOf(sums.reads, process.cpuUsage(beganCpu), luaS))
   process.stdout.write(summaryOf(sums, { oldestMs, boundMs: plan.boundMs, seeds: next - seed, isBounded }))
   return sums.old === 0 && sums.lost_saves === 0 ? EXIT.good : EXIT.violated
+}
+
+/**
+ * @param {number} reads @param {NodeJS.CpuUsage} own  of this process, with the wiki's modules
+ * @param {number} luaS  of the edges
+ */
+function timeOf (reads, { user, system }, luaS) {
+  const cpuS = (user + system) / 1e6 + luaS
+  return `${(reads / cpuS).toFixed(0)} reads a second of processor time: ${cpuS.toFixed(2)} s, ` +
+    `${luaS.toFixed(2)} s of them in the edges' Lua\n`
 }
 
 /**

@@ -246,6 +246,11 @@ function commands.peek(edge, _, command)
   return { revision = action.cache_status and edge.entries[command.page].revision or nil }
 end
 
+-- Processor time of this process since its start.
+function commands.time()
+  return { cpu_s = os.clock() }
+end
+
 function commands.position(edge)
   return { after = edge.purge_log.position() }
 end
@@ -260,7 +265,7 @@ io.stdout:setvbuf("no")
 for line in io.lines() do
   local command = cjson.decode(line)
   -- Each edge has its own clock.
-  now_ms = command.now_ms
-  local answer = commands[command.what](edges[command.edge], command.edge, command)
+  now_ms = command.now_ms or now_ms
+  local answer = commands[command.what](edges[command.edge or ""], command.edge, command)
   io.stdout:write(cjson.encode(answer), "\n")
 end

@@ -3,6 +3,8 @@
 /** @import {Wiki} from './wiki.js' */
 
 const READ_PAUSE_MAX_MS = 20
+/** When it is over. */
+const LATE_READ_PAUSE_MAX_MS = 100
 const EDIT_PAUSE_MAX_MS = 600
 const EDIT_MAX_MS = 5_000
 
@@ -20,7 +22,7 @@ export function createHistory () {
 /** @typedef {ReturnType<typeof createHistory>} History */
 
 /**
- * Readers, who go from edge to edge, and editors. When it is over nobody edits, and reads are not recorded.
+ * Readers, who go from edge to edge, and editors. When it is over nobody edits, and reads are rarer and not recorded.
  * @param {{time: Time, random: () => number, edges: Edge[], pages: string[], anyWiki: () => Wiki, history: History,
  *   say: import('./events.js').Say, isOver: () => boolean}} parts
  */
@@ -30,11 +32,11 @@ export function createPeople ({ time, random, edges, pages, anyWiki, history, sa
     /** Never ends. @param {number} number  of the reader */
     async read (number) {
       for (;;) {
-        await time.sleep(READ_PAUSE_MAX_MS * random())
+        await time.sleep((isOver() ? LATE_READ_PAUSE_MAX_MS : READ_PAUSE_MAX_MS) * random())
         const [page, edge, sentMs] = [pages[numberBelow(pages.length)], numberBelow(edges.length), time.now()]
         await time.sleep(3 * random())
         const answer = await edges[edge].get(page).catch((error) => {
-          history.counts[error.isLost ? 'lost' : 'refused']++
+          if (!isOver()) history.counts[error.isLost ? 'lost' : 'refused']++
           return null
         })
         if (answer === null || isOver()) continue

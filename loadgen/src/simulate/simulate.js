@@ -26,6 +26,7 @@ const EMPTY_MAX_MS = 300_000
  * @property {boolean} [withFaults]
  * @property {Mutation[]} [mutations]  planted faults
  * @property {(event: Event) => void} [trace]
+ * @property {(cpuS: number) => void} [onLuaTime]  gets the processor time of the edges' Lua, at the end
  */
 
 /**
@@ -43,7 +44,7 @@ const EMPTY_MAX_MS = 300_000
  */
 export async function simulate ({
   seed, reads: wanted, boundMs = 500, policy = 'bounded', repeatAfterMs = REPEAT_AFTER_MS, withFaults = true,
-  mutations = [], trace = () => {}
+  mutations = [], trace = () => {}, onLuaTime
 }) {
   const modules = await loadWiki(mutations.filter(({ where }) => where === 'wiki'))
   const createDatabase = await loadDatabase(mutations.filter(({ where }) => where === 'database'))
@@ -61,6 +62,7 @@ export async function simulate ({
     const judged = judgeStaleness({ reads, saves }, boundMs)
     const readIndex = judged.violations.length === 0 ? -1 : reads.indexOf(judged.violations[0])
     const outdated = policy === 'bounded' ? [] : await outdatedAfter({ time, world, edges })
+    if (onLuaTime) onLuaTime((await edges.ask({ what: 'time' })).cpu_s)
     return {
       ...judged, saves: saves.length, ...counts, read_index: readIndex, outdated, lost_saves: world.database.lost()
     }
