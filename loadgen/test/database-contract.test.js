@@ -145,7 +145,9 @@ describe('a replica set of three mongods', () => {
 
     async function connect () {
       const client = new MongoClient(set.uri.replace('/stevec?', `/${name}?`), {
-        writeConcern: { w: 'majority', journal: true }, readConcern: { level: 'majority' }
+        writeConcern: { w: 'majority', journal: true },
+        readConcern: { level: 'majority' },
+        serverSelectionTimeoutMS: 10_000
       })
       clients.push(client)
       await client.connect()
