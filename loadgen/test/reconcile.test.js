@@ -36,8 +36,8 @@ describe('three witnesses of a trial', () => {
   const write = (/** @type {string} */ name, /** @type {string[]} */ lines) =>
     writeFileSync(path.join(directory, name), gzipSync(lines.map((text) => `${text}\n`).join('')))
   /**
-   * @param {{samples?: string[], edge?: string[], origin?: string[], editsApart?: boolean}} change  replaces the records of a trial with a
-   *   miss, a hit and an edit of the page a, and a miss of the page b
+   * @param {{samples?: string[], edge?: string[], origin?: string[], editsApart?: boolean}} change  replaces the
+   *   records of a trial with a miss, a hit and an edit of the page a, and a miss of the page b
    * @param {{reads: number, writes: number}} counter
    */
   async function judge ({ samples, edge, origin, editsApart }, counter = { reads: 2, writes: 1 }) {

@@ -19,6 +19,6 @@ export function lineOf (event) {
     const lasts = event.ms > 0 ? `, ${event.ms.toFixed(0)} ms` : ''
     return `${at} fault: ${event.name}, ${event.where}${lasts}`
   }
-  return `${at} reader ${event.reader}, edge ${event.edge}: ${event.page} revision ${event.revision}, ${event.status}, ` +
-    `sent ${event.sent_ms.toFixed(3)}`
+  const { reader, edge, page, revision, status, sent_ms: sentMs } = event
+  return `${at} reader ${reader}, edge ${edge}: ${page} revision ${revision}, ${status}, sent ${sentMs.toFixed(3)}`
 }

@@ -41,7 +41,7 @@ export function createFaults ({ time, random, wikis, startOne, links, database, 
     }),
     stop: ofWiki((wiki) => lasting(50 + 2_000 * random() ** 2, wiki.stop)),
     sleep () {
-      // What a process took for true before its machine slept is most dangerous if another primary was elected meanwhile.
+      // What a process took for true before is most dangerous when another primary was elected meanwhile.
       if (random() < 0.5) database.cutOffPrimary(4_000)
       return ofWiki((wiki) => lasting(100 + 3_000 * random(), wiki.sleep))()
     },

@@ -42,7 +42,8 @@ export function createPeople ({ time, random, edges, pages, anyWiki, history, sa
         if (answer === null || isOver()) continue
         if (answer.status === 'HIT') history.counts.hits++
         history.reads.push({ page, revision: answer.revision, sent_ms: sentMs })
-        say({ kind: 'read', reader: number, edge, page, revision: answer.revision, status: answer.status, sent_ms: sentMs })
+        const { revision, status } = answer
+        say({ kind: 'read', reader: number, edge, page, revision, status, sent_ms: sentMs })
       }
     },
 

@@ -12,7 +12,9 @@ const GRID_MS = 250
 /** Faults of one lane that last at the same time stand side by side. */
 const [BARS_MAX, BAR] = [3, 20]
 const LANES = ['database', 'wiki 0', 'wiki 1', 'wiki 2', 'edge 0', 'edge 1', 'edge 2', 'edge 3']
-const COLOURS = { fault: '#d8d8d8', save: '#1a7f37', HIT: '#9aa4af', fetched: '#0969da', stale: '#d97706', old: '#c0182b' }
+const COLOURS = {
+  fault: '#d8d8d8', save: '#1a7f37', HIT: '#9aa4af', fetched: '#0969da', stale: '#d97706', old: '#c0182b'
+}
 
 /** @param {string} text */
 const escaped = (text) => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;')

@@ -10,7 +10,9 @@ import { createPurging } from './purging.js'
 /** So few, so that followers are too far behind now and then. */
 const KEPT_TAGS = 8
 const EVERYTHING_EVERY = 10
-const LIFETIMES = { ttlS: 0, staleWhileRevalidateS: 0, staleIfErrorS: 0, cdnTtlS: 86_400, boundMs: 0 }
+const LIFETIMES = {
+  ttlS: 0, staleWhileRevalidateS: 0, staleIfErrorS: 0, cdnTtlS: 86_400, boundMs: 0, beyondBoundS: 0
+}
 
 /**
  * What a process of the wiki needs. `rate`: of its clock, see startProcess. `boundMs`: for the policy `bounded`.
