@@ -8,6 +8,7 @@ import { archiveOf } from './archive/export.js'
 import { importRoutes } from './archive/routes.js'
 import { assetRoutes } from './assets.js'
 import { counterRoute, createCounter } from './counter.js'
+import { crawlerRoutes } from './crawlers/routes.js'
 import { pictureRoutes } from './files/picture-routes.js'
 import { fileRoutes } from './files/routes.js'
 import { loadS3 } from './files/storage/storages.js'
@@ -127,7 +128,7 @@ export async function buildApp (
   app.setErrorHandler(answerError).setNotFoundHandler(answerNotFound)
 
   await registerRoutes(app, { config, services, counter, processes, fastPath, observe, limits })
-  await app.register(purgeLogRoutes, services)
+  await registerOthers(app, config, services)
   refuseOtherMethods(app, knownRoutes, { maxParamLength: PARAMETER_MAX_CHARS })
   await app.ready()
   return app
@@ -198,6 +199,15 @@ async function registerRoutes (app, { config, services, counter, processes, fast
   await app.register(authorRevertRoutes, { authorRevert: services.authorRevert })
   if (watching) await app.register(watchingRoutes, { watching, history, publicUrl: config.PUBLIC_URL, ...digests })
   if (users && sessions) await app.register(signInRoutes, { users, sessions, clientKey, secure })
+}
+
+/**
+ * What crawlers, and caches that follow the purge log, ask for.
+ * @param {FastifyInstance} app @param {Config} config @param {Services} services
+ */
+async function registerOthers (app, { PUBLIC_URL: publicUrl }, services) {
+  await app.register(crawlerRoutes, { sitemap: services.sitemap, publicUrl })
+  await app.register(purgeLogRoutes, services)
 }
 
 /**

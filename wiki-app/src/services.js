@@ -7,6 +7,7 @@ import { isFollowed } from './caching/cache-policy.js'
 import { createCaching } from './caching/caching.js'
 import { createOriginCache } from './caching/origin-cache.js'
 import { PURGE } from './caching/purge-entries.js'
+import { createSitemap } from './crawlers/sitemap.js'
 import { createDatabase } from './database/database.js'
 import { createSaving } from './deferred/saving.js'
 import { createDigests } from './digest/digests.js'
@@ -131,6 +132,7 @@ export function createServices (config, log, parts) {
     ...searchOf(config, log, { models, connection: database.connection, worker: parts.worker, metrics }),
     files: pictures.files,
     pictureUpkeep: pictures.upkeep,
+    sitemap: createSitemap(models),
     originCache: originCacheOf(config, log, models, database.connection),
     authorRevert: createAuthorRevert({ models, store, history }),
     importSlots: createSemaphore(IMPORTS_MAX),

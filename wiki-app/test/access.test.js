@@ -45,6 +45,9 @@ const DEMANDS = {
   'GET /difference/*': 'anyone',
   'GET /changes': 'anyone',
   'GET /changes.atom': 'anyone',
+  'GET /robots.txt': 'anyone',
+  'GET /sitemap.xml': 'anyone',
+  'GET /sitemap/:part': 'anyone',
   'POST /wiki/*': 'editor',
   'DELETE /wiki/*': 'editor',
   'GET /edit/new': 'editor',
@@ -323,7 +326,7 @@ test('with sign-in the header of every document says who is signed in, or where 
   for (const { url, body } of documents) {
     const [header] = /<header>[^]*<\/header>/.exec(body) ?? ['']
     const isPersonal = url.startsWith('/edit/')
-    assert.equal(header.includes('<a href="/edit/sign-in" dir="auto">Sign in</a>'), !isPersonal, url)
+    assert.equal(header.includes('<a href="/edit/sign-in" rel="nofollow" dir="auto">Sign in</a>'), !isPersonal, url)
     assert.equal(header.includes('data-role="editor">editor</a>'), isPersonal, url)
     assert.match(header, /<form method="post" action="\/edit\/sign-out"/, url)
   }

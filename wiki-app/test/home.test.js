@@ -18,7 +18,7 @@ test('an empty wiki invites to write its home page, and shows it at / from then 
   const invitation = await get(app, '/', BROWSER)
   assert.equal(invitation.statusCode, 200)
   assert.equal(invitation.headers['cache-control'], 'public, no-cache')
-  assert.match(invitation.body, /<a class="primary[^"]*" href="\/edit\/text\/Home">Write the home page<\/a>/)
+  assert.match(invitation.body, /<a class="primary[^"]*" href="\/edit\/text\/Home" rel="nofollow">Write the home page<\/a>/)
   const tag = { 'if-none-match': String(invitation.headers.etag) }
   assert.equal((await get(app, '/', tag)).statusCode, 304)
 

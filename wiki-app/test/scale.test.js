@@ -41,7 +41,7 @@ test('with 10 000 pages every list, search and feed uses an index and examines f
     if (['find', 'aggregate', 'count', 'distinct'].includes(commandName)) commands.push(command)
   })
 
-  for (const url of FINDING_URLS) {
+  for (const url of [...FINDING_URLS, '/sitemap.xml', '/sitemap/7.xml']) {
     commands.length = 0
     assert.equal((await get(app, url)).statusCode, 200, url)
     assert.ok(commands.length > 0, url)

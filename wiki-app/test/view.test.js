@@ -273,7 +273,7 @@ test('a missing page gets 404 with no-store, and in a browser a link to create i
 
   const person = await get(app, '/wiki/no%20%22such%22', BROWSER)
   assert.equal(person.statusCode, 404)
-  assert.match(person.body, /href="\/edit\/text\/no%20%22such%22">Create it</)
+  assert.match(person.body, /href="\/edit\/text\/no%20%22such%22" rel="nofollow">Create it</)
 })
 
 test('page names are escaped wherever HTML shows them', async (t) => {

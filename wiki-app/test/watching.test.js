@@ -303,7 +303,7 @@ test('a person finds the button on a page and an author’s list, and what is ne
   await edit(app, 'a/b c', 'text')
   await nextSecond()
   const page = await get(app, '/wiki/a/b%20c', BROWSER)
-  assert.match(page.body, /<a href="\/edit\/watch\/a\/b%20c">Watch<\/a>/)
+  assert.match(page.body, /<a href="\/edit\/watch\/a\/b%20c" rel="nofollow">Watch<\/a>/)
   assert.match((await get(app, '/changes?author=editor', BROWSER)).body, /href="\/edit\/watch-author\?author=editor"/)
   assert.equal((await get(app, '/watching', BROWSER)).headers.location, '/edit/watching')
   const unknown = await get(app, '/edit/watch/a/b%20c', BROWSER)

@@ -1,0 +1,23 @@
+/**
+ * What crawlers are asked to leave alone: it shows no text that a page does not show, and there is far more of it. A
+ * page has one address, but a history, a revision for each edit, and a difference for each pair of them.
+ */
+export const DISALLOWED = Object.freeze([
+  '/api', '/difference/', '/digests/', '/edit/', '/feeds/', '/history/', '/links/', '/orphaned', '/raw/', '/revision/', '/search',
+  '/status', '/wanted', '/watching',
+  // Later parts of lists, and the changes by one author: sitemap.xml has all pages.
+  '/*?'
+])
+
+/**
+ * https://www.rfc-editor.org/rfc/rfc9309
+ * @param {string} root  scheme and host; '' if they are not known: a sitemap needs them
+ * @returns {string}
+ */
+export const robotsText = (root) => [
+  '# Every page may be read. Its older texts are for people: there are too many of them.',
+  'User-agent: *',
+  ...DISALLOWED.map((path) => `Disallow: ${path}`),
+  ...root === '' ? [] : ['', `Sitemap: ${root}/sitemap.xml`],
+  ''
+].join('\n')

@@ -1,0 +1,129 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import mongoose from 'mongoose'
+import { createSitemap } from '../src/crawlers/sitemap.js'
+import { DISALLOWED } from '../src/crawlers/robots.js'
+import { defineModels } from '../src/pages/model.js'
+import { BROWSER, get, save, untilCounted, useWiki } from './helper.js'
+import { bearer, MAIL, peopleOnly } from './people.js'
+
+const wiki = useWiki()
+
+/** What crawlers may read. Every other route for GET is disallowed. */
+const READ_BY_CRAWLERS = [
+  '/', '/wiki', '/wiki/', '/wiki/*', '/wiki/stevec', '/s/:id', '/pages', '/tags', '/tags/:tag', '/changes',
+  '/changes.atom', '/files', '/files/:file', '/robots.txt', '/sitemap.xml', '/sitemap/:part', '/favicon.ico',
+  // Without a link to them.
+  '/healthz', '/readyz', '/purge-log'
+]
+
+/** As RFC 9309 §2.2.2 compares them, with the one `*` that the file has. @param {string} url @param {string[]} paths */
+const isDisallowed = (url, paths) => paths.some((path) => path === '/*?' ? url.includes('?') : url.startsWith(path))
+
+/** @param {string} text */
+const disallowedIn = (text) => [...text.matchAll(/^Disallow: (.*)$/gm)].map(([, path]) => path)
+
+/** @param {string} xml @param {string} tag */
+const valuesIn = (xml, tag) => [...xml.matchAll(new RegExp(`<${tag}>([^<]*)</${tag}>`, 'g'))].map(([, value]) => value)
+
+test('robots.txt allows pages, lists and pictures, disallows every other route, and names the sitemap', async (t) => {
+  const app = await wiki.build(t, { ...peopleOnly(t), ...MAIL, PUBLIC_URL: 'https://wiki.example' })
+  const { statusCode, headers, body } = await get(app, '/robots.txt')
+  assert.equal(statusCode, 200)
+  assert.equal(headers['content-type'], 'text/plain; charset=utf-8')
+  assert.equal(headers['cache-control'], 'public, max-age=3600')
+  assert.match(body, /^Sitemap: https:\/\/wiki\.example\/sitemap\.xml$/m)
+  const paths = disallowedIn(body)
+  assert.deepEqual(paths, [...DISALLOWED])
+  const routes = /** @type {{method: string | string[], url: string}[]} */ (/** @type {any} */ (app).rules)
+    .filter(({ method, url }) => [method].flat().includes('GET') && !url.startsWith('/assets/'))
+    .map(({ url }) => url)
+  assert.ok(routes.length > 50)
+  for (const url of routes) {
+    const asked = url.replace(/[*]|:\w+/, 'a')
+    assert.equal(isDisallowed(asked, paths), !READ_BY_CRAWLERS.includes(url), url)
+  }
+  assert.ok(isDisallowed('/pages?after=a', paths))
+})
+
+test('links from what crawlers read to what is disallowed say nofollow', async (t) => {
+  const app = await wiki.build(t, peopleOnly(t))
+  assert.equal((await save(app, 'a/b', '[[c]] #one', bearer('admin'))).statusCode, 201)
+  assert.equal((await save(app, 'a', '[[c]]', bearer('admin'))).statusCode, 201)
+  assert.equal((await save(app, 'a', '[[a/b]]', bearer('admin'))).statusCode, 200)
+  await untilCounted(app)
+  let seen = 0
+  for (const url of ['/wiki/a', '/wiki/a/b', '/pages', '/tags', '/changes', '/files', '/']) {
+    const { statusCode, body } = await get(app, url, BROWSER)
+    assert.equal(statusCode, 200, url)
+    for (const [link, target] of body.matchAll(/<a [^>]*href="([^"?#]*)(?=["#])[^>]*>/g)) {
+      if (!isDisallowed(target, [...DISALLOWED])) continue
+      seen++
+      assert.match(link, / rel="nofollow"/, `${link} in ${url}`)
+    }
+  }
+  assert.ok(seen > 30, `${seen} links`)
+})
+
+test('without PUBLIC_URL the addresses are those of the host that was asked, and there are none for a bad one', async (t) => {
+  const app = await wiki.build(t)
+  const sitemapFor = async (/** @type {string} */ host) =>
+    /^Sitemap: (.*)$/m.exec((await get(app, '/robots.txt', { host })).body)?.[1]
+  assert.equal(await sitemapFor('wiki.localhost:8080'), 'http://wiki.localhost:8080/sitemap.xml')
+  assert.equal(await sitemapFor('a"b'), undefined)
+})
+
+test('the sitemap has every page once, also one that was written since, with the time of its change', async (t) => {
+  const app = await wiki.build(t, { PUBLIC_URL: 'https://wiki.example' })
+  const index = await get(app, '/sitemap.xml')
+  assert.equal(index.headers['content-type'], 'application/xml; charset=utf-8')
+  assert.equal(index.headers['cache-control'], 'public, max-age=3600')
+  assert.deepEqual(valuesIn(index.body, 'loc'), ['https://wiki.example/sitemap/1.xml'])
+  for (const name of ['b & c', 'a', 'Č', 'gone']) await save(app, name, 'text')
+  await app.inject({ method: 'DELETE', url: '/wiki/gone' })
+  const moved = await app.inject({ method: 'POST', url: '/edit/rename/a', payload: { to: 'moved' } })
+  assert.equal(moved.statusCode, 201)
+  const { body, headers } = await get(app, '/sitemap/1.xml')
+  assert.deepEqual(valuesIn(body, 'loc'),
+    ['b%20&amp;%20c', 'moved', '%C4%8C'].map((name) => `https://wiki.example/wiki/${name}`))
+  for (const time of valuesIn(body, 'lastmod')) assert.ok(Date.now() - Date.parse(time) < 600_000, time)
+  const again = await get(app, '/sitemap/1.xml', { 'if-none-match': String(headers.etag) })
+  assert.equal(again.statusCode, 304)
+})
+
+test('parts that are none, and unknown parameters, are refused or ignored as everywhere', async (t) => {
+  const app = await wiki.build(t)
+  for (const part of ['2.xml', '99999.xml']) assert.equal((await get(app, `/sitemap/${part}`)).statusCode, 404, part)
+  for (const part of ['0.xml', '1', '1.xml.gz', '100000.xml', '-1.xml', 'a.xml', '%00.xml']) {
+    assert.equal((await get(app, `/sitemap/${part}`)).statusCode, 400, part)
+  }
+  const { statusCode, headers } = await get(app, '/sitemap.xml?x=1')
+  assert.deepEqual([statusCode, headers.location], [301, '/sitemap.xml'])
+})
+
+test('parts have as many pages as they should, and are found without reading a page', async (t) => {
+  const uri = wiki.freshUri()
+  const app = await wiki.build(t, { MONGODB_URI: `${uri}&monitorCommands=true` })
+  const names = Array.from({ length: 25 }, (_, index) => `page ${String(index).padStart(2, '0')}`)
+  for (const name of names) await save(app, name, 'text')
+  for (const name of ['page 03', 'page 17']) await app.inject({ method: 'DELETE', url: `/wiki/${encodeURIComponent(name)}` })
+  const connection = await mongoose.createConnection(`${uri}&monitorCommands=true`).asPromise()
+  t.after(() => connection.close())
+  /** @type {any[]} */
+  const commands = []
+  connection.getClient().on('commandStarted', ({ commandName, command }) => {
+    if (commandName === 'find') commands.push(command)
+  })
+  const sitemap = createSitemap(defineModels(connection), { perPart: 10 })
+  assert.equal(await sitemap.parts(), 3)
+  for (const { lsid: _, $clusterTime, $db, ...command } of [...commands]) {
+    const { executionStats } = await connection.getClient().db($db).command({ explain: command, verbosity: 'executionStats' })
+    assert.equal(executionStats.totalDocsExamined, 0)
+    assert.ok(executionStats.totalKeysExamined <= 12)
+  }
+  assert.equal(commands.length, 3)
+  const parts = await Promise.all([1, 2, 3, 4].map((part) => sitemap.pages(part)))
+  assert.deepEqual(parts.map((pages) => pages?.length), [10, 10, 3, undefined])
+  assert.deepEqual(parts.flatMap((pages) => pages?.map(({ name }) => name) ?? []),
+    names.filter((name) => name !== 'page 03' && name !== 'page 17'))
+})
