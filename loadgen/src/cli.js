@@ -10,6 +10,8 @@ import { versionText } from './version.js'
  * @property {string} summary  one line for the list of commands
  * @property {string} help  usage, options, examples
  * @property {Record<string, {type: 'string' | 'boolean', short?: string, multiple?: boolean}>} options
+ * @property {Record<string, {pattern: RegExp, otherwise: string}>} [optionalValues]  of options that may stand without
+ *   one: what follows them is their value if it matches
  * @property {(invocation: Invocation) => Promise<number>} run  returns the exit code
  */
 
@@ -75,7 +77,7 @@ export async function main (argv, early = {}) {
   try {
     if (!Object.hasOwn(COMMANDS, name)) throw new UsageError(unknownCommand(name))
     const command = await COMMANDS[name]()
-    const { values, positionals, beforeDashes } = parse(rest, command.options)
+    const { values, positionals, beforeDashes } = parse(withValues(rest, command.optionalValues), command.options)
     if (values.help) {
       process.stdout.write(`${command.help}\n`)
       return 0
@@ -114,6 +116,21 @@ function isDebug () {
 function unknownCommand (name) {
   const names = Object.keys(COMMANDS)
   return `there is no command "${name}"${didYouMean(name, names) || `; the commands are: ${names.join(', ')}`}`
+}
+
+/**
+ * @param {string[]} args
+ * @param {Command['optionalValues']} [optionalValues]
+ * @returns {string[]} with a value for each option that stands without one
+ */
+function withValues (args, optionalValues = {}) {
+  const end = args.indexOf('--')
+  return args.map((arg, index) => {
+    const optional = arg.startsWith('--') && (end === -1 || index < end) && Object.hasOwn(optionalValues, arg.slice(2))
+    if (!optional) return arg
+    const { pattern, otherwise } = optionalValues[arg.slice(2)]
+    return pattern.test(args[index + 1] ?? '') ? arg : `${arg}=${otherwise}`
+  })
 }
 
 /**

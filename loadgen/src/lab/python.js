@@ -15,12 +15,16 @@ const environment = () => ({ ...process.env, PYTHONPATH: path.join(ROOT, 'analys
  * Runs a module of the analysis with a command's arguments; the module prints its own results and errors.
  * @param {string} module  of analysis/
  * @param {string[]} args
+ * @param {{output?: 'inherit' | number, signal?: AbortSignal}} [options]  `output`: a file descriptor for what the
+ *   module prints, default this process's own; `signal`: ends the module
  * @returns {Promise<number>} its exit code
- * @throws {Error} when the analysis is not installed
+ * @throws {Error} when the analysis is not installed; AbortError of the signal
  */
-export async function runAnalysis (module, args) {
+export async function runAnalysis (module, args, { output = 'inherit', signal } = {}) {
   if (!existsSync(PYTHON)) throw new Error(MISSING)
-  const child = spawn(PYTHON, ['-m', module, ...args], { stdio: 'inherit', env: environment() })
+  const child = spawn(PYTHON, ['-m', module, ...args], {
+    stdio: ['inherit', output, 'inherit'], env: environment(), signal
+  })
   return new Promise((resolve, reject) => {
     child.once('error', reject)
     child.once('close', (code, signal) => resolve(code ?? (signal === 'SIGINT' ? EXIT.interrupted : EXIT.broken)))
