@@ -75,20 +75,20 @@ export function comparisonLines (comparison) {
       seconds(measured.oldest_s), seconds(model.oldest_s)
     ]))
   ]
-  for (const { name, failed } of classes) {
-    if (failed > 0) lines.push(`${name}: ${countOf(failed, 'read')} got no answer`)
-  }
   lines.push(`the latest request was sent ${milliseconds(comparison.late_max_s)} after its time`)
   return [...lines, verdict(comparison)]
 }
 
 /** @param {Comparison} comparison */
 function verdict ({ classes, agree }) {
-  const worst = classes.reduce((most, one) => one.difference > most.difference ? one : most)
+  const judged = agree ? classes : classes.filter(({ agrees }) => !agrees)
+  const worst = judged.reduce((most, one) => one.difference > most.difference ? one : most)
   const largest = worst.difference === 0
     ? 'no count differs'
     : `the largest difference is ${worst.difference} of ${countOf(worst.reads, 'read')} (${worst.name})`
-  return `edge and model ${agree ? 'agree' : 'do not agree'}: ${largest}`
+  const failed = classes.reduce((sum, one) => sum + one.failed, 0)
+  const reasons = failed > 0 ? `${countOf(failed, 'read')} got no answer, and ${largest}` : largest
+  return `edge and model ${agree ? 'agree' : 'do not agree'}: ${reasons}`
 }
 
 /**

@@ -15,7 +15,7 @@ const READY_TIMEOUT_MS = 60_000
  * @param {string} options.readyPath  that the origin answers
  * @param {string} [options.follow]  path of the purge log
  * @param {AbortSignal} options.signal
- * @returns {Promise<{control: {url: string, token: string}, isAlive: () => boolean, stop: () => Promise<void>}>}
+ * @returns {Promise<{control: {url: string, token: string}, stop: () => Promise<void>}>}
  * @throws {Error} when nginx is missing or does not start, or the reason of the signal
  */
 export async function startEdge ({ directory, ports, readyPath, follow, signal }) {
@@ -41,5 +41,5 @@ export async function startEdge ({ directory, ports, readyPath, follow, signal }
     signal.throwIfAborted()
     throw new Error(`the edge did not start:\n${logTail(errorFile) || logTail(logFile)}`)
   }
-  return { control, isAlive: () => isAlive(edge), stop: () => stopProcess(edge) }
+  return { control, stop: () => stopProcess(edge) }
 }
