@@ -44,8 +44,8 @@ examples:
 --replay takes the part of the log with most reads, and of it all requests of pages that a hash
 chooses, for at most 200 a second on average. The edge is stevec's (rfc9111) and begins empty; a
 small origin answers with the headers of the advice. The purge log of `bounded` is a fifth of the
-bound late. Edge and model agree if every read got its answer, and no count of a class differs by
-more than 2, or more than 1 % of its reads.
+bound late. Edge and model agree if every read got its answer, and no count of a class differs both
+by more than 2 and by more than 1 % of its reads.
 
 How sure that is: docs/advice.md. Exit status: 0 advised, 1 edge and model do not agree, 2 wrong
 use, 3 the edge did not start, 130 interrupted.
