@@ -24,7 +24,7 @@ KNOWN_SETTINGS = (
     *("edges", "protocol", "database", "database_pool", "wikis", "wiki_cpu_share", "shared", "picture"),
     *("groups", "generators", "resource", "short_link_index", "short_link_reads", "edit_links"),
     *("framework", "write_strategy", "gather_max", "gather_ms", "record_stop"),
-    *("trace_ratio", "traceparent", "watchers", "fan_out", "edit_door", "staleness_bound_ms"),
+    *("trace_ratio", "traceparent", "watchers", "fan_out", "edit_door", "staleness_bound_ms", "beyond_bound_s"),
     *("duration_max_s", "bound", "background_vus", "timeout_s"),
 )
 # These invalidate a page when a POST to it passes through them (RFC 9111, section 4.4). The other caches of
@@ -57,6 +57,11 @@ def is_ticking(scenario: Scenario, settings: dict[str, Any]) -> bool:
     """Whether the cache counts in whole seconds and copies expire within the run."""
     nginx = settings["door"] == "local" or settings.get("cache") in TICKING_CACHES
     return nginx and scenario.run_s is not None and scenario.ttl_s < scenario.run_s
+
+
+def is_beyond_bound(settings: dict[str, Any]) -> bool:
+    """Whether the cache follows no purge log, and has a lifetime in its place."""
+    return settings.get("policy") == "bounded" and settings["door"] == "local" and settings.get("beyond_bound_s", 0) > 0
 
 
 def is_uncollapsed(settings: dict[str, Any]) -> bool:
@@ -93,6 +98,8 @@ def reason_without_hits(settings: dict[str, Any]) -> str:
 
 def policy_of(settings: dict[str, Any]) -> str:
     """The name that `Scenario` has for the policy of a cell; ScenarioError if it has none."""
+    if is_beyond_bound(settings):
+        return "ttl"
     policy = settings.get("policy", "ttl")
     named = POLICY_OF.get(policy, policy)
     if named not in POLICIES:
@@ -112,6 +119,7 @@ def scenario_of(
     # In get-post mode each edit starts with a read, so n iterations send n reads and n · edit_ratio edits.
     reads = (requests - edits if settings.get("edit", "post") == "post" else requests) + other_reads
     swr_s = settings.get("stale_while_revalidate_s") or 0.0
+    lifetime_s = settings["beyond_bound_s"] if is_beyond_bound(settings) else settings["ttl_s"]
     scenario = Scenario(
         pages=settings["pages"],
         rate_per_s=(reads + edits) / run_s,
@@ -119,7 +127,7 @@ def scenario_of(
         edits=edits / (reads + edits),
         edits_zipf=None if settings.get("edit_popularity") is None else _exponent(settings["edit_popularity"]),
         policy="ttl" if policy == "ttl+swr" and swr_s == 0 else policy,
-        ttl_s=LIFETIME_OF_PURGED_S if policy in PURGING else max(settings["ttl_s"], 1e-3),
+        ttl_s=LIFETIME_OF_PURGED_S if policy in PURGING else max(lifetime_s, 1e-3),
         swr_s=swr_s if policy == "ttl+swr" else 0.0,
         run_s=run_s,
         read_before_edit=is_paired(settings) and policy == "ttl" and settings.get("edit_popularity") is None,

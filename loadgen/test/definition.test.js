@@ -306,6 +306,9 @@ describe('an experiment', () => {
           /the fault edge-parted is of the links of one edge, at the door cached with cache=edge/
         ],
         [{ settings: { edit_door: 'source' } }, /edit_door is for edits by one POST beside reads of pages at the door/],
+        [{ settings: { edit_door: 'source', door: 'local', edit: 'get-post' }, factors: { vus: [1] } }, /edit_door is for/],
+        [{ settings: { beyond_bound_s: 1 } }, /beyond_bound_s is for the policy bounded, not for ttl/],
+        [{ settings: { beyond_bound_s: 0.5, policy: 'bounded' } }, /beyond_bound_s must be integer/],
         [
           { settings: { fault: { kind: 'fire', from_s: 1, for_s: 2 } } },
           /fault\/kind must be equal to one of the allowed values/

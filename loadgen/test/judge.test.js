@@ -4,7 +4,9 @@ import { loadDefinition } from '../src/lab/definition.js'
 import { wasCutOff } from '../src/lab/fault.js'
 import { expectedCounter, problemsOf } from '../src/lab/judge.js'
 import { planRun } from '../src/lab/matrix.js'
-import { storesPages } from '../src/lab/storing.js'
+import { DEFAULT_SETTINGS } from '../src/lab/settings.js'
+import { lifetimeOf, storesPages } from '../src/lab/storing.js'
+import { cachingFor } from '../src/lab/wiki-settings.js'
 
 const trialOf = (
   /** @type {string} */ experiment,
@@ -68,7 +70,7 @@ test('policy and lifetime decide whether a cache stores pages; under purge polic
   const stores = (/** @type {any} */ door, /** @type {any} */ policy, ttl = 5, window = 5) =>
     storesPages(
       { url: '', path: '', caching: door !== 'source' },
-      { door, policy, ttl_s: ttl, stale_while_revalidate_s: window }
+      { door, policy, ttl_s: ttl, stale_while_revalidate_s: window, beyond_bound_s: 0 }
     )
   assert.deepEqual(kept('ttl', 'ttl-swr', 'purge-url', 'purge-tag', 'revalidate', 'no-store'), [
     'ttl', 'ttl-swr', 'purge-url', 'purge-tag'
@@ -77,6 +79,26 @@ test('policy and lifetime decide whether a cache stores pages; under purge polic
     [stores('cached', 'purge-tag'), stores('local', 'purge-tag'), stores('source', 'ttl'), stores('cached', 'ttl', 0)],
     [true, false, false, false]
   )
+})
+
+test('with bounded, a cache that follows no log stores pages for the lifetime beyond the bound, if there is one', () => {
+  const found = (/** @type {'cached' | 'local' | 'source'} */ door, /** @type {number} */ beyondBoundS) => {
+    const settings = { ...DEFAULT_SETTINGS, door, policy: /** @type {const} */ ('bounded'), beyond_bound_s: beyondBoundS }
+    return [storesPages({ url: '', path: '', caching: door !== 'source' }, settings), lifetimeOf(settings)]
+  }
+  assert.deepEqual(found('local', 0), [false, 0])
+  assert.deepEqual(found('local', 2), [true, 2])
+  assert.deepEqual(found('cached', 2), [true, DEFAULT_SETTINGS.ttl_s])
+  assert.equal(found('source', 2)[0], false)
+  assert.equal(lifetimeOf({ ...DEFAULT_SETTINGS, door: 'local' }), DEFAULT_SETTINGS.ttl_s)
+})
+
+test('the wiki of a trial has the bound and the lifetime beyond it only with bounded', () => {
+  const settings = { ...DEFAULT_SETTINGS, staleness_bound_ms: 700, beyond_bound_s: 3 }
+  const bounded = cachingFor({ ...settings, policy: 'bounded' })
+  assert.deepEqual([bounded.CACHE_BOUND_MS, bounded.CACHE_BEYOND_BOUND_S], ['700', '3'])
+  assert.equal(cachingFor({ ...DEFAULT_SETTINGS, policy: 'bounded' }).CACHE_BEYOND_BOUND_S, '0')
+  assert.ok(!('CACHE_BEYOND_BOUND_S' in cachingFor(settings)))
 })
 
 describe('a trial', () => {

@@ -15,6 +15,7 @@ from types import ModuleType
 from stevec_report.experiments import (
     at_once,
     caches,
+    edit_to_fresh,
     fan_out,
     flash_crowd,
     freshness_under_faults,
@@ -49,6 +50,7 @@ _MODULES = {
     "flash-crowd": flash_crowd,
     "origin-down": origin_down,
     "freshness-under-faults": freshness_under_faults,
+    "edit-to-fresh": edit_to_fresh,
     "caches": caches,
     "origins": origins,
     "hosts": hosts,

@@ -68,9 +68,17 @@ const traceContradiction = ({ traceparent, trace_ratio: ratio }) =>
  */
 function editDoorContradiction (settings) {
   const { edit_door: door, edit, edit_ratio: ratio, resource } = settings
-  if (door === null || (isAtOneEdge(settings) && edit === 'post' && resource === 'page' && ratio < 1)) return null
-  return 'edit_door is for edits by one POST beside reads of pages at the door cached, with one edge'
+  const isAtOneCache = isAtOneEdge(settings) || settings.door === 'local'
+  if (door === null || (isAtOneCache && edit === 'post' && resource === 'page' && ratio < 1)) return null
+  return 'edit_door is for edits by one POST beside reads of pages at the door local, or at cached with one edge'
 }
+
+/**
+ * @param {import('./settings.js').Settings} settings
+ * @returns {string | null}
+ */
+const beyondBoundContradiction = ({ policy, beyond_bound_s: beyondBoundS }) =>
+  beyondBoundS > 0 && policy !== 'bounded' ? `beyond_bound_s is for the policy bounded, not for ${policy}` : null
 
 /** @param {import('./settings.js').Settings} settings */
 const isAtOneEdge = ({ door, cache, edges }) => door === 'cached' && cache === 'edge' && edges === 1
@@ -136,7 +144,7 @@ export function contradiction (settings) {
       `not with cache=${settings.cache}`
   }
   if (settings.cache !== 'edge' && !settings.collapsing) return 'only the edge can switch request collapsing off'
-  const faulty = editDoorContradiction(settings) ?? faultContradiction(settings)
+  const faulty = editDoorContradiction(settings) ?? beyondBoundContradiction(settings) ?? faultContradiction(settings)
   if (faulty !== null) return faulty
   if (rate !== null && bound === 'requests' && requests / rate > duration) {
     return `${requests} requests at ${rate} a second take longer than duration_max_s = ${duration}; raise it, or bound the trial by "either"`

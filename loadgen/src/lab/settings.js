@@ -40,6 +40,7 @@
  * @property {number} stale_while_revalidate_s
  * @property {number} stale_if_error_s
  * @property {number} staleness_bound_ms  of the policy bounded
+ * @property {number} beyond_bound_s  of the policy bounded, for caches that follow no log
  * @property {import('../stack/cache.js').CacheName} cache
  * @property {boolean} collapsing
  * @property {number} edges
@@ -103,6 +104,7 @@ export const DEFAULT_SETTINGS = Object.freeze({
   stale_while_revalidate_s: 60,
   stale_if_error_s: 0,
   staleness_bound_ms: 500,
+  beyond_bound_s: 0,
   cache: 'edge',
   collapsing: true,
   edges: 1,

@@ -21,7 +21,7 @@ import { uploadPicture } from './picture.js'
 import { createPreparation } from './preparation.js'
 import { purgeLogEnds, purgesSince, waitUntilPurged } from './purges.js'
 import { hasOwnService } from './settings.js'
-import { storesPages } from './storing.js'
+import { lifetimeOf, storesPages } from './storing.js'
 import { createTraces } from './traces.js'
 import { warmCache } from './warm-cache.js'
 import { readTotals } from './wiki-totals.js'
@@ -166,7 +166,8 @@ function createStackSite ({
         controls: running.controls,
         wikiUrls: wikiUrls(),
         emptyOther: () => emptyCache(running, directory),
-        warmCache: (edge) => warmCache({ ...edge, resource: settings.resource, lifetimeS: settings.ttl_s, signal })
+        warmCache: (edge) =>
+          warmCache({ ...edge, resource: settings.resource, lifetimeS: lifetimeOf(settings), signal })
       })
     },
 

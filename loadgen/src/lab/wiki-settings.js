@@ -9,7 +9,10 @@ export const cachingFor = (settings) => ({
   CACHE_TTL_S: String(settings.ttl_s),
   CACHE_STALE_WHILE_REVALIDATE_S: String(settings.stale_while_revalidate_s),
   CACHE_STALE_IF_ERROR_S: String(settings.stale_if_error_s),
-  ...isFollowed(settings.policy) && { CACHE_BOUND_MS: String(settings.staleness_bound_ms) },
+  ...isFollowed(settings.policy) && {
+    CACHE_BOUND_MS: String(settings.staleness_bound_ms),
+    CACHE_BEYOND_BOUND_S: String(settings.beyond_bound_s)
+  },
   DATABASE_POOL_MAX: String(settings.database_pool),
   ORIGIN_CACHE_MIB: String(settings.origin_cache_mib),
   SHORT_LINK_INDEX: settings.short_link_index,
