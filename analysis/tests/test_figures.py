@@ -13,6 +13,7 @@ from stevec_report.figures import (
     answers_over_time,
     beside_each_other,
     coinciding,
+    edit_to_fresh,
     figure_1_3,
     freshness_offload,
     hit_ratio_by_size,
@@ -30,6 +31,7 @@ from stevec_report.figures import (
     write_and_read,
 )
 from stevec_report.figures import saturation as saturation_figure
+from stevec_report.freshness.edit_times import Distribution
 from stevec_report.intervals import Interval, geometric_mean
 from stevec_report.tolerance import TOLERATED_MS
 from stevec_report.wording import three_digits
@@ -398,3 +400,42 @@ def test_labels_of_faults_do_not_touch_at_any_width(written, monkeypatch, count,
     titles = ("Nothing fails", "Purges are lost", "The edge is cut off")
     panels = [{"title": title, "points": failing(seed, count)} for seed, title in enumerate(titles)]
     check(written, lambda: price_of_bound.draw(panels, bound_s))
+
+
+def fresh_after(seed, edits, mark, trials):
+    """A strip of edits that were seen at once or after up to ten seconds, some of them censored."""
+    rng = np.random.default_rng(seed)
+    outdated_s = rng.choice([0, 0.004, 0.08, 0.9, 9], edits)
+    seen = rng.random(edits) < 0.7
+    latest = Distribution.of(outdated_s + 0.05 * seen, seen)
+    return {
+        "title": f"bounded-local-1s, door local: {edits} edits (limited)",
+        "door": "local",
+        "latest": latest,
+        "earliest": Distribution.of(outdated_s, seen),
+        "trials": [latest] * trials,
+        "mark": mark,
+    }
+
+
+@pytest.mark.parametrize("width_in", WIDTHS_IN[1:])
+@pytest.mark.parametrize("count", [1, 6])
+@pytest.mark.parametrize("edits", [1, 40])
+def test_labels_of_edits_do_not_touch(written, monkeypatch, edits, count, width_in):
+    monkeypatch.setattr(plot_style, "WIDTH_IN", width_in)
+    marks = [None, (0.5, "bound: 0.5 s"), (1, "lifetime: 1 s")] * 2
+    strips = [fresh_after(seed, edits, marks[seed], 3 * (seed % 2)) for seed in range(count)]
+    check(written, lambda: edit_to_fresh.draw(strips))
+
+
+def test_the_area_of_an_edit_lies_between_its_last_outdated_and_its_first_fresh_read():
+    strip = fresh_after(1, 1, None, 0) | {
+        "latest": Distribution.of([0.3], [True]),
+        "earliest": Distribution.of([0.2], [True]),
+    }
+    figure = edit_to_fresh.draw([strip])
+    (area,) = figure.axes[0].collections
+    corners = {tuple(at) for at in area.get_paths()[0].vertices.tolist()}
+    assert {(0.2, 1.0), (0.3, 1.0), (0.3, 0.0)} <= corners
+    assert not any(at < 0.2 and share > 0 for at, share in corners)
+    assert figure.axes[0].lines[0].get_xydata().tolist() == [[0, 0], [0.3, 1], [1, 1]]

@@ -68,9 +68,7 @@ def _draw_strip(axes: Axes, strip: dict[str, Any], top: float) -> None:
     if strip["mark"] is not None:
         at_s, text = strip["mark"]
         axes.axvline(at_s, color=plot_style.INK, linewidth=1, linestyle="dashed", zorder=2)
-        axes.annotate(
-            text, (at_s, 0), (-3, 3), textcoords="offset points", ha="right", fontsize=8, color=plot_style.MUTED
-        )
+        axes.annotate(text, (at_s, 0), (3, 3), textcoords="offset points", fontsize=8, color=plot_style.MUTED)
     axes.set_title(strip["title"])
     plot_style.frame(axes, "both")
 

@@ -166,8 +166,7 @@ function createStackSite ({
         controls: running.controls,
         wikiUrls: wikiUrls(),
         emptyOther: () => emptyCache(running, directory),
-        warmCache: (edge) =>
-          warmCache({ ...edge, resource: settings.resource, lifetimeS: lifetimeOf(settings), signal })
+        warmCache: (to) => warmCache({ ...to, resource: settings.resource, lifetimeS: lifetimeOf(settings), signal })
       })
     },
 
