@@ -25,7 +25,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from stevec_report.run_folder import Plan, Run
-from stevec_report.trial_record import Fault, TrialRecord
+from stevec_report.trial_fault import Fault
+from stevec_report.trial_record import TrialRecord
 from stevec_report.trial_stats import TrialStats
 from stevec_report.wording import count_of
 

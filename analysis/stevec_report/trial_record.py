@@ -18,6 +18,7 @@ from stevec_report.json_fields import (
 )
 from stevec_report.levels import LEVEL_MAX_CHARS, level_text
 from stevec_report.record_counts import RecordCounts, read_record_counts
+from stevec_report.trial_fault import Fault, read_fault
 from stevec_report.trial_lag import Lag, read_lag
 from stevec_report.trial_saturation import Saturation, read_saturation
 from stevec_report.wiki_totals import WikiTotals, read_wiki_totals
@@ -27,13 +28,6 @@ REASONS_MAX = 20  # reasons kept per trial; the length of each is limited too, b
 REASON_MAX_CHARS = 500
 FACTORS_MAX = 16
 PROOF_REQUESTS_MAX = 10_000
-TIME_MAX_US = 10**16
-LINK_TIMES = ("cut_began", "cut", "mending_began", "mended")
-FAULT_TIMES = {  # {kind: names of the times of a `Fault`, in their order}
-    "origin-down": ("kill_began", "dead", "started", "answering"),
-    "edge-parted": LINK_TIMES,
-    "purges-lost": LINK_TIMES,
-}
 LOG_NAMES = ("edge", "origin", "local", *(f"edge-{number}" for number in range(2, 9)))
 
 
@@ -58,36 +52,6 @@ class Purges:
     urls: int
     tags: int
     hosts: int
-
-
-@dataclass(frozen=True)
-class Fault:
-    """A fault that was caused in a trial: what failed, and when, in microseconds since 1970.
-
-    Everything worked before `began_us`, and what is to fail had failed at `complete_us`; it was mended from `ending_us`
-    on, and everything worked again at `ended_us`. `cut_off` are requests without an answer that the wiki may have
-    counted.
-    """
-
-    kind: str
-    began_us: int
-    complete_us: int
-    ending_us: int
-    ended_us: int
-    cut_off: int
-
-    @property
-    def hides_requests(self) -> bool:
-        """Whether the wiki may have counted a request that a client takes for failed. A lost purge hides none."""
-        return self.kind != "purges-lost"
-
-    @property
-    def cut_us(self) -> tuple[int, int]:
-        """Requests in flight in this time may be cut off.
-
-        An edge may send a request again when it is no longer parted from the origin.
-        """
-        return (self.began_us, self.complete_us if self.kind == "origin-down" else self.ended_us)
 
 
 @dataclass(frozen=True)
@@ -224,7 +188,7 @@ def read_record(value: dict[str, Any], number: int, doors: Container[str], plans
         proof_statuses=_read_proof(value.get("cold_proof")),
         refreshes=get_optional_count(value, "refreshes") or 0,
         purges=_read_purges(value.get("purges")),
-        fault=_read_fault(value.get("fault")),
+        fault=read_fault(value.get("fault")),
         stolen_cpu_share=get_optional_number(k6, "stolen_cpu_share"),
         saturation=read_saturation(value.get("saturation")),
         compact=read_compact(value.get("compact")),
@@ -299,19 +263,3 @@ def _read_background(value: Any) -> Background | None:
         rate_per_min=get_optional_number(value, "rate_per_min"),
         generator_limited=isinstance(k6, dict) and k6.get("generator_limited") is True,
     )
-
-
-def _read_fault(value: Any) -> Fault | None:
-    if value is None:
-        return None
-    if not isinstance(value, dict):
-        raise ValueError("fault is neither null nor an object")
-    kind = get(value, "kind", str)
-    names = FAULT_TIMES.get(kind)
-    if names is None:
-        raise ValueError(f"fault has a kind that is not known: {json.dumps(kind)[:40]}")
-    moments = [get_count(value, f"{name}_at_us", TIME_MAX_US) for name in names]
-    if moments != sorted(moments):
-        raise ValueError("fault has times that are not in their order")
-    began_us, complete_us, ending_us, ended_us = moments
-    return Fault(kind, began_us, complete_us, ending_us, ended_us, get_count(value, "cut_off"))

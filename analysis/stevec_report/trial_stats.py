@@ -15,7 +15,7 @@ from stevec_report.freshness.trial import TOLERANCE_MS
 from stevec_report.order_statistics import enough, ranks
 from stevec_report.sample_table import CACHE_SERVED, DONE_AT
 from stevec_report.tolerance import TOLERATED_MS
-from stevec_report.trial_record import Fault
+from stevec_report.trial_fault import Fault
 
 STATUSES_MAX = 50  # distinct cache statuses, and points of presence, kept for one trial
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { test } from 'node:test'
+import { INTERNAL_PORTS } from '../src/stack/layout.js'
 import { readState } from '../src/stack/state.js'
 import { startDoors } from './doors.js'
 
@@ -23,7 +24,7 @@ test('a stack reserves its ports until it is stopped', async (t) => {
   const { directory, stop } = await startDoors({})
   t.after(stop)
   const ports = readState(directory)?.reserved_ports ?? []
-  assert.equal(ports.length, 13)
+  assert.equal(ports.length, INTERNAL_PORTS.length)
   for (const port of ports) assert.equal(await isReserved(port), true)
   await stop()
   for (const port of ports) assert.equal(await isReserved(port), false)

@@ -13,7 +13,7 @@ from stevec_report.levels import place_in
 from stevec_report.outcomes import MeasuredOutcome
 from stevec_report.rows import LIMITED, LIMITED_NOTE, share
 from stevec_report.sample_table import DONE_AT
-from stevec_report.trial_record import Fault
+from stevec_report.trial_fault import Fault
 
 BIN_S = 0.5
 OLD = "cache_status IN ('STALE', 'UPDATING')"

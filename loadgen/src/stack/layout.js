@@ -10,7 +10,7 @@ import { sharedServers } from './shared.js'
  * where clients of the origin's nginx come by TLS; the hops before it come to `nginx`.
  * @typedef {Record<(typeof INTERNAL_PORTS)[number], number>} InternalPorts
  */
-const INTERNAL_PORTS = /** @type {const} */ ([
+export const INTERNAL_PORTS = /** @type {const} */ ([
   'edge', 'nginx', 'nginxTls', 'local', 'edgeToOrigin', 'localToOrigin', 'edgeControl', 'localControl', 'toxiproxy',
   'cache', 'clientToCache', 'cacheToOrigin', 'cacheControl', 'purgesToEdge'
 ])
