@@ -100,7 +100,7 @@ export function createServices (config, log, parts) {
   const renderer = watched(rendering, metrics?.timed, tracing?.rendering)
   const { shortLinks, refuseOtherForms } = shortLinksOf(config, { models, connection, redis, replica, tracing })
   const stored = {
-    models, renderer, purges: purgeLog?.purges ?? purges, shortLinks, log, ...storeSettingsOf(config, tracing)
+    models, renderer, shortLinks, log, ...ofCaching(caching), ...storeSettingsOf(config, tracing)
   }
   const { pages, queue, fanOut } = pagesOf(stored, { purgeLog, database, config, tracing })
   const store = watched(pages, metrics?.counted, tracing?.changing)
@@ -212,6 +212,9 @@ function digestsOf ({ config, log, database, history, users, watching, createMai
 /** @param {Config} config @param {{connection: Connection, models: Models}} parts @returns {FanOut | undefined} */
 const fanOutOf = ({ WATCH_FAN_OUT: way }, { connection, models }) =>
   way === 'on-read' ? undefined : createFanOut({ connection, models, way })
+
+/** @param {ReturnType<typeof createCaching>} caching */
+const ofCaching = ({ purges, purgeLog, readAfter }) => ({ purges: purgeLog?.purges ?? purges, readAfter })
 
 /** What a failover rolls back is in no log, so no cache that follows the log may have it. @param {Config} config */
 const readConcernOf = ({ CACHE_POLICY: policy }) => isFollowed(policy) ? 'majority' : undefined

@@ -1,4 +1,5 @@
 import { createPurgeLog } from '../purge-log/entries.js'
+import { timestampOf } from '../purge-log/position.js'
 import { createPurgeLogWatch } from '../purge-log/watch.js'
 import { cachePolicy } from './cache-policy.js'
 import { tagsFor, tagsForCounts, urlsFor, urlsForCounts } from './invalidation.js'
@@ -30,13 +31,19 @@ export function createCaching (config, log, { purge, timing, connection, tracing
   })
   const purges = purge && purgesOf(config, { policy, purge, timing, connection, log, tracing })
   const isLogged = policy.boundMs !== undefined
+  const watch = isLogged ? createPurgeLogWatch({ connection, log }) : undefined
   return {
     policy,
     purges,
     /** Caches that follow the log confirm nothing. */
     waitUntilPurged: isLogged ? undefined : purges?.waitUntilPurged,
     purgeLog: isLogged ? createPurgeLog(connection) : undefined,
-    purgeLogWatch: isLogged ? createPurgeLogWatch({ connection, log }) : undefined
+    purgeLogWatch: watch,
+    /** What a page's read has to cover. */
+    readAfter: watch && (() => {
+      const reached = watch.reached()
+      return reached === undefined ? undefined : timestampOf(reached)
+    })
   }
 }
 

@@ -1,8 +1,10 @@
 import { createBatchLoader } from '../database/batch-loader.js'
+import { causally } from '../database/causally.js'
 import { driverOf } from '../database/driver.js'
 import { readBatch } from '../database/read-batch.js'
 import { withMissing } from '../markdown/missing.js'
 
+/** @import {Timestamp} from 'mongodb' */
 /** @import {Model} from 'mongoose' */
 /** @import {Renderer} from '../markdown/renderer.js' */
 /** @import {CurrentHtml} from './current-html.js' */
@@ -29,10 +31,14 @@ const READ_ATTEMPTS_MAX = 3
 /** @typedef {Pick<Page, '_id' | keyof typeof SOURCE_FIELDS>} PageSource */
 
 /**
+ * `readsAtOnce`: pages in one database read. `readAfter`: no page is from before that time.
  * @typedef {{Pages: Model<Page>, currentHtml: CurrentHtml, renderer: Renderer, readsAtOnce: number}} Parts
- * @param {Parts & {createLoader?: typeof createBatchLoader}} parts  `readsAtOnce`: pages in one database read
+ * @typedef {{createLoader?: typeof createBatchLoader, readAfter?: () => Timestamp | undefined}} Optional
+ * @param {Parts & Optional} parts
  */
-export function createPageReads ({ Pages, currentHtml, renderer, readsAtOnce, createLoader = createBatchLoader }) {
+export function createPageReads ({
+  Pages, currentHtml, renderer, readsAtOnce, createLoader = createBatchLoader, readAfter = () => undefined
+}) {
   /** @type {(name: string) => Promise<PageView | null>} */
   const readView = batched(VIEW_FIELDS)
   /** @type {(name: string) => Promise<PageValidators | null>} */
@@ -45,8 +51,11 @@ export function createPageReads ({ Pages, currentHtml, renderer, readsAtOnce, cr
       source: Pages,
       readMany: async (names) => {
         const filter = { _id: { $in: names } }
-        const pages = await readBatch(Pages, filter, projection, names.length) ??
-          await driverOf(Pages).find(filter, { projection, promoteBuffers: true }).toArray()
+        const after = readAfter()
+        const find = (/** @type {object} */ options) =>
+          driverOf(Pages).find(filter, { projection, promoteBuffers: true, ...options }).toArray()
+        const pages = await readBatch(Pages, filter, projection, names.length, after) ??
+          await (after === undefined ? find({}) : causally(Pages.db.getClient(), after, find))
         return new Map(pages.map((page) => [page._id, page]))
       }
     })

@@ -14,7 +14,6 @@ import { createSubpages } from './subpages.js'
 /** @import {Work} from '../queue/worker.js' */
 /** @import {Later} from '../queue/queue.js' */
 /** @import {Purges} from './commit.js' */
-/** @typedef {typeof import('../database/batch-loader.js').createBatchLoader} CreateLoader */
 
 /** @typedef {ReturnType<typeof createPageStore>} PageStore */
 
@@ -39,11 +38,12 @@ const TOGETHER = { strategy: 'group-commit', max: 1_000, waitMs: 0 }
  * @typedef {{purges?: Purges, shortLinks?: import('./commit.js').MovedLinks, saving?: import('./commit.js').Saving,
  *   fanOut?: import('./commit.js').FanOutEdits}} Optional
  * @typedef {Required & Optional} Parts
- * @param {Parts & {createLoader?: CreateLoader, log: Pick<import('fastify').FastifyBaseLogger, 'warn'>}} parts
+ * @typedef {Pick<Parameters<typeof createPageReads>[0], 'createLoader' | 'readAfter'>} OfReads
+ * @param {Parts & OfReads & {log: Pick<import('fastify').FastifyBaseLogger, 'warn'>}} parts
  */
 export function createPageStore ({
   models, renderer, purges = NO_PURGES, later, shortLinks = NO_LINKS, fanOut = NO_FAN_OUT, saving = SYNC, readsAtOnce,
-  createLoader, log
+  createLoader, readAfter, log
 }) {
   const { Pages } = models
   const runExclusive = createKeyedMutex()
@@ -54,7 +54,7 @@ export function createPageStore ({
   const commit = createCommit(context, saving)
   const prepare = createPrepare(context)
   return {
-    ...createPageReads({ Pages, currentHtml, renderer, readsAtOnce, createLoader }),
+    ...createPageReads({ Pages, currentHtml, renderer, readsAtOnce, createLoader, readAfter }),
     ...createNameReads(models),
     save: createSave(context, prepare, commit),
     prepare,

@@ -3,6 +3,7 @@ import createError from '@fastify/error'
 import { retryAfter } from '../http/retry-after.js'
 import { realClock, UPTIME_STEP_MS } from '../process/clock.js'
 import { logOf, TAGS_MAX } from './entries.js'
+import { positionOf } from './position.js'
 
 /** @import {FastifyBaseLogger} from 'fastify' */
 /** @import {Connection} from 'mongoose' */
@@ -44,13 +45,6 @@ const Behind = createError(
 )
 
 /**
- * Positions are times of the database's log of operations: 16 hexadecimal digits, in the order of the commits, the same
- * in all processes. https://www.mongodb.com/docs/manual/reference/bson-types/#timestamps
- * @param {import('mongodb').Timestamp} time
- */
-const positionOf = (time) => time.toUnsigned().toString(16).padStart(16, '0')
-
-/**
  * Follows the purge log by a change stream, and knows how far it has come. To know that, it writes a mark of its own
  * and waits until the stream brings it: the stream is in the order of the commits, and has only what a majority of the
  * servers has, so everything acknowledged before the mark was written has come before it. Marks are written only while
@@ -73,6 +67,8 @@ export function createPurgeLogWatch ({
   let knownFrom = null
   /** @type {Certificate | null} */
   let newest = null
+  /** Of the last certificate, also after the stream broke. @type {string | undefined} */
+  let reached
   /** When each mark was begun that has not come yet. @type {Map<number, Moment>} */
   let begun = new Map()
   let marks = 0
@@ -113,6 +109,7 @@ export function createPurgeLogWatch ({
       if (began !== undefined) {
         for (const mark of begun.keys()) if (mark <= Number(fullDocument.mark)) begun.delete(mark)
         newest = { position, began }
+        reached = position
         knownFrom ??= position
       }
     }
@@ -225,6 +222,8 @@ export function createPurgeLogWatch ({
   return {
     current,
     certify,
+    /** What a read has to cover that relies on any certificate given so far. @returns {string | undefined} */
+    reached: () => reached,
     /** How many entries the stream has brought since the start. */
     entryCount: () => entryCount,
 

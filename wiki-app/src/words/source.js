@@ -1,4 +1,5 @@
 import mongoose from 'mongoose'
+import { causally } from '../database/causally.js'
 
 /** @import {Collection, Document, Timestamp} from 'mongodb' */
 /** @import {Index, State} from './file.js' */
@@ -22,30 +23,22 @@ export function createSource (collection, client) {
    * Not from before the change that is known.
    * @template T @param {string} clusterTime @param {(options: object) => Promise<T>} read @returns {Promise<T>}
    */
-  async function causally (clusterTime, read) {
-    const session = client.startSession({ causalConsistency: true })
-    session.advanceOperationTime(timestampOf(clusterTime))
-    try {
-      return await read({ session, readConcern: { level: 'majority' } })
-    } finally {
-      await session.endSession()
-    }
-  }
+  const notBefore = (clusterTime, read) => causally(client, timestampOf(clusterTime), read)
   const projection = { revision: 1, content_bytes: 1, deleted_at: 1 }
 
   return {
     /** @param {string[]} names @param {string} clusterTime @returns {Promise<Head[]>} */
-    headsOf: (names, clusterTime) => causally(clusterTime, (options) =>
+    headsOf: (names, clusterTime) => notBefore(clusterTime, (options) =>
       collection.find({ _id: { $in: names } }, { projection, ...options }).toArray()),
 
     /** In the order of their bytes. @param {string} after @param {number} limit @param {string} clusterTime */
-    headsAfter: (after, limit, clusterTime) => causally(clusterTime, (options) =>
+    headsAfter: (after, limit, clusterTime) => notBefore(clusterTime, (options) =>
       /** @type {Promise<Head[]>} */ (
         collection.find({ deleted_at: null, _id: { $gt: after } }, { projection, ...options })
           .sort({ _id: 1 }).limit(limit).hint(IN_ORDER).toArray())),
 
     /** @param {string[]} names @param {string} clusterTime */
-    textsOf: (names, clusterTime) => causally(clusterTime, (options) =>
+    textsOf: (names, clusterTime) => notBefore(clusterTime, (options) =>
       /** @type {Promise<(Head & {content: string})[]>} */ (
         collection.find({ _id: { $in: names } }, { projection: { ...projection, content: 1 }, ...options }).toArray()))
   }
