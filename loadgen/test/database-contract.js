@@ -6,7 +6,8 @@ import assert from 'node:assert/strict'
  * @typedef {object} Process  of a wiki, with connections of its own
  * @property {(page: string) => Promise<number>} save  writes a revision, and its entry, in a transaction; resolves when
  *   that is acknowledged
- * @property {(page: string) => Promise<number>} read  with read concern majority; 0: there is no revision
+ * @property {(page: string, after?: bigint) => Promise<number>} read  with read concern majority, nothing from before
+ *   that position; 0: there is no revision
  * @property {(number: number) => Promise<void>} mark
  * @property {() => Promise<{next: () => Promise<Entry | null>}>} watch  from now on; null: nothing came within a second
  * @typedef {object} Database
@@ -18,6 +19,7 @@ import assert from 'node:assert/strict'
 
 const PAGES = ['a', 'b', 'c']
 const SAVES = 8
+const ELECTIONS = 3
 const ENTRIES_MAX = 1_000
 /** Of a second each. */
 const SILENCES_MAX = 60
@@ -39,6 +41,9 @@ async function entriesUntil (stream, isLast) {
   }
   throw new Error('the last entry does not come')
 }
+
+/** @param {Promise<Entry[]>} entries @returns {Promise<Entry>} */
+const lastOf = async (entries) => /** @type {Entry} */ ((await entries).at(-1))
 
 /** @param {Entry[]} entries */
 function assertInOrder (entries) {
@@ -63,6 +68,18 @@ async function killWhileSaving (database, kill) {
   await others
   const other = await database.connect()
   assert.deepEqual(await Promise.all(PAGES.map((page) => other.read(page))), acknowledged)
+}
+
+/**
+ * A save may be refused, or its answer lost, where the primary changes.
+ * @param {Process} process @param {string} page @returns {Promise<number>} its revision
+ */
+async function saved (process, page) {
+  for (let attempt = 1; attempt < SAVES; attempt++) {
+    const revision = await process.save(page).catch(() => null)
+    if (revision !== null) return revision
+  }
+  return process.save(page)
 }
 
 /** @type {Record<string, (database: Database) => Promise<void>>} */
@@ -149,7 +166,23 @@ export const CONTRACT = {
     end()
     const revision = await saving
     assert.ok(revision === null || revision > before)
-    assert.ok(await (await database.connect()).read('a') >= (revision ?? before))
+    // A new primary knows what a majority has as soon as it has acknowledged a write.
+    const other = await database.connect()
+    await saved(other, 'b')
+    assert.ok(await other.read('a') >= (revision ?? before))
+  },
+
+  'a read after a position has all that is before it, also at a primary that was just elected': async (database) => {
+    for (let round = 0; round < ELECTIONS; round++) {
+      // A stream breaks with its primary, so each round has its own.
+      const [editor, reader] = [await database.connect(), await database.connect()]
+      const stream = await editor.watch()
+      const revision = await saved(editor, 'a')
+      const { position } = await lastOf(entriesUntil(stream, ({ id }) => id === idOf('a', revision)))
+      const killed = database.killPrimary()
+      for (let count = 0; count < 5; count++) assert.equal(await reader.read('a', position), revision)
+      await killed
+    }
   },
 
   'what is acknowledged survives that the primary is killed': (database) =>

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
-import { MongoClient } from 'mongodb'
+import { MongoClient, Timestamp } from 'mongodb'
 import { pauseProcess, waitUntil } from '@stevec/harness/processes'
 import { createRandom } from '@stevec/harness/random'
 import { startReplicaSet } from '@stevec/harness/replica-set'
@@ -44,7 +44,7 @@ async function simulated (seed, run, mutations = []) {
     connections.push(connection)
     return {
       save: (page) => connection.save(page, (revision) => documentOf(page, revision)),
-      read: connection.read,
+      read: (page, after = 0n) => connection.read(page, Number(after)),
       mark: (number) => connection.replaceOne({ _id: own }, { mark: number }),
       async watch () {
         const stream = connection.watch()
@@ -115,7 +115,13 @@ describe('a replica set of three mongods', () => {
         await log.insertOne(/** @type {any} */ (documentOf(page, stored?.revision)), { session })
         return stored?.revision
       })),
-      read: async (page) => (await pages.findOne({ _id: /** @type {any} */ (page) }))?.revision ?? 0,
+      async read (page, after = 0n) {
+        const session = client.startSession({ causalConsistency: true })
+        if (after > 0n) session.advanceOperationTime(new Timestamp(after))
+        const found = await pages.findOne({ _id: /** @type {any} */ (page) }, { session })
+        await session.endSession()
+        return found?.revision ?? 0
+      },
       async mark (number) {
         await log.replaceOne({ _id: /** @type {any} */ (own) }, { mark: number }, { upsert: true })
       },

@@ -69,7 +69,7 @@ const revisionOf = (positions = [], upTo) => positions.filter((position) => posi
 /**
  * `old`: what the server has that the process talks to, if that is no longer the primary. `own`: the document that
  * the process's marks are in.
- * @typedef {{old: {committed: number, position: number, queue: Document[]} | null, isStreamBroken: boolean,
+ * @typedef {{old: {known: number, position: number, queue: Document[]} | null, isStreamBroken: boolean,
  *   own: string}} State
  */
 
@@ -81,11 +81,12 @@ function createConnection ({ time, random, set, stored, readConcern }) {
   /** @type {State} */
   const state = { old: null, isStreamBroken: false, own: '' }
   const latency = () => time.sleep(0.5 + 4 * random())
-  const known = () => readConcern === 'majority' ? set.committed() : set.log.length
+  const known = () => readConcern === 'majority' ? set.known() : set.log.length
+  const positionOfServer = () => state.old?.position ?? positionAt(set, known())
 
-  async function someServer () {
+  async function someServer (after = 0) {
     await latency()
-    while (state.old === null && !set.hasPrimary()) await time.sleep(5)
+    while ((state.old === null && !set.hasPrimary()) || positionOfServer() < after) await time.sleep(5)
   }
 
   /**
@@ -109,7 +110,7 @@ function createConnection ({ time, random, set, stored, readConcern }) {
 
   return {
     cutOff () {
-      state.old = { committed: set.committed(), position: positionAt(set, known()), queue: stored.queue }
+      state.old = { known: set.known(), position: positionAt(set, known()), queue: stored.queue }
       state.isStreamBroken = random() < 0.5
     },
     breakOff () { state.isStreamBroken = random() < 0.5 },
@@ -139,10 +140,13 @@ function createConnection ({ time, random, set, stored, readConcern }) {
       return revision
     },
 
-    /** @param {string} page @returns {Promise<number>} its revision; 0: there is none */
-    async read (page) {
-      await someServer()
-      const revision = revisionOf(stored.pages.get(page), state.old?.position ?? positionAt(set, known()))
+    /**
+     * Waits until the server knows that a majority has come to the position `after` (afterClusterTime).
+     * @param {string} page @param {number} [after] @returns {Promise<number>} its revision; 0: there is none
+     */
+    async read (page, after) {
+      await someServer(after)
+      const revision = revisionOf(stored.pages.get(page), positionOfServer())
       await latency()
       return revision
     },
@@ -224,7 +228,7 @@ function createQueueCollection ({ stored, state, write, latency, someServer }) {
  * @param {{time: Time, random: () => number, set: ReplicaSet, state: State}} parts
  */
 function createStream ({ time, random, set, state }) {
-  const known = () => state.old?.committed ?? set.committed()
+  const known = () => state.old?.known ?? set.known()
   let at = known()
 
   /** Entries, and marks of this process. */

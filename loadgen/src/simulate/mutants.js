@@ -46,6 +46,8 @@ export const MUTANTS = Object.freeze([
     'newest = { position, began: momentNow() }'),
   watch('any certificate will do', 'const found = current(ageMaxMs, position)', 'const found = newest'),
   watch('the age of a certificate is not looked at', 'since(newest.began) > ageMaxMs || ', ''),
+  watch('pages are read from a primary that does not know yet what a majority has', 'reached: () => reached',
+    'reached: () => undefined'),
   watch('a broken stream is not noticed', '      forget()\n      news.tell()', '      news.tell()'),
   watch('after a break the log is thought to be whole', '    knownFrom = null\n', ''),
   watch('entries that are dropped leave no gap', 'knownFrom = entries.splice(0, dropped)[dropped - 1].position',

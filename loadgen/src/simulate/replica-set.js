@@ -8,13 +8,16 @@
  *   end: (isCommitted: boolean) => void}} Operation
  */
 
-/** `has`, `synced`: how much of the log it has, and has on disk. `life`: grows with each crash. */
-const newMember = () => ({ has: 0, synced: 0, isSyncing: false, isUp: true, isParted: false, life: 0 })
+/**
+ * `has`, `synced`: how much of the log it has, and has on disk. `heard`: how much it knows that a majority has. `life`:
+ * grows with each crash.
+ */
+const newMember = () => ({ has: 0, synced: 0, heard: 0, isSyncing: false, isUp: true, isParted: false, life: 0 })
 /** @typedef {ReturnType<typeof newMember>} Member */
 
 const MEMBERS = 3
 const MAJORITY = 2
-/** Servers elect another primary within so long. MongoDB takes longer, but for a step-down. */
+/** Servers elect another primary within so long, often at once, as after a step-down; MongoDB may take longer. */
 const ELECTION_MAX_MS = 800
 const LATE_SHARE = 0.05
 const LATE_MAX_MS = 300
@@ -22,7 +25,10 @@ const LATE_MAX_MS = 300
 /**
  * A model of a replica set: a log that the primary writes and the others copy, each with a disk. A write is committed
  * when a majority has it on disk (w: majority, j: true). A server that crashes comes back with what its disk has. An
- * election takes a server whose log is as long as those of a majority; what it does not have is rolled back.
+ * election takes a server whose log is as long as those of a majority; what it does not have is rolled back. A new
+ * primary writes an operation that changes nothing, and commits nothing before that; until then it knows no more of
+ * what a majority has than it heard as a secondary.
+ * https://www.mongodb.com/docs/manual/reference/read-concern-majority/
  * @param {{time: Time, random: () => number}} parts
  */
 // eslint-disable-next-line max-lines-per-function -- a closure that is the object: its methods share private state
@@ -34,6 +40,8 @@ export function createReplicaSet ({ time, random }) {
   /** @type {number | null} null: none is elected */
   let primary = 0
   let committed = 0
+  /** Of the log when the primary was elected, and what it knew then. */
+  let ofElection = { length: 0, heard: 0 }
   let positions = 0
   let lost = 0
 
@@ -43,7 +51,7 @@ export function createReplicaSet ({ time, random }) {
     if (primary === null) return
     const onDisk = members.map(({ synced }) => synced).sort((one, other) => other - one)
     const next = onDisk[MAJORITY - 1]
-    if (next <= committed) return
+    if (next <= Math.max(committed, ofElection.length)) return
     for (; committed < next; committed++) log[committed].end(true)
     news.tell()
   }
@@ -66,7 +74,7 @@ export function createReplicaSet ({ time, random }) {
   /** The others copy what the primary has now. */
   function replicate () {
     const source = primary
-    const length = log.length
+    const [length, heard] = [log.length, known()]
     members.forEach((member, number) => {
       if (number === source) return sync(member)
       const { life } = member
@@ -74,9 +82,29 @@ export function createReplicaSet ({ time, random }) {
       time.after(0.3 + 3 * random() + lateMs, () => {
         if (primary !== source || source === null || member.life !== life || !isReachable(member)) return
         member.has = Math.max(member.has, length)
+        member.heard = Math.max(member.heard, heard)
         sync(member)
       })
     })
+  }
+
+  /** How much of the log the primary knows that a majority has it on disk. */
+  const known = () => committed > ofElection.length ? committed : Math.min(committed, ofElection.heard)
+
+  /**
+   * At the primary.
+   * @param {LogDocument | null} document @param {(position: number) => () => void} change  returns what undoes it
+   */
+  function append (document, change) {
+    const position = ++positions
+    /** @type {(isCommitted: boolean) => void} */
+    let end = () => {}
+    const ended = new Promise((resolve) => { end = resolve })
+    const operation = { position, document, undo: change(position), ended, end }
+    log.push(operation)
+    members[/** @type {number} */ (primary)].has = log.length
+    replicate()
+    return operation
   }
 
   function elect () {
@@ -92,11 +120,11 @@ export function createReplicaSet ({ time, random }) {
       const winner = able[Math.floor(random() * able.length)]
       rollBack(winner.has)
       primary = members.indexOf(winner)
-      replicate()
-      commit()
+      ofElection = { length: log.length, heard: winner.heard }
+      append(null, () => () => {})
       news.tell()
     }
-    time.after(ELECTION_MAX_MS * random(), attempt)
+    time.after(ELECTION_MAX_MS * random() ** 3, attempt)
   }
 
   /** @param {number} length  of the log that is left */
@@ -112,6 +140,7 @@ export function createReplicaSet ({ time, random }) {
       member.isSyncing = false
       member.has = Math.min(member.has, length)
       member.synced = Math.min(member.synced, length)
+      member.heard = Math.min(member.heard, length)
       sync(member)
     }
   }
@@ -123,24 +152,10 @@ export function createReplicaSet ({ time, random }) {
     primary: () => primary,
     /** How much of the log a majority has on disk. */
     committed: () => committed,
+    known,
     /** Writes that were committed and are rolled back: none, if the rules hold. */
     lost: () => lost,
-
-    /**
-     * At the primary.
-     * @param {LogDocument | null} document @param {(position: number) => () => void} change  returns what undoes it
-     */
-    append (document, change) {
-      const position = ++positions
-      /** @type {(isCommitted: boolean) => void} */
-      let end = () => {}
-      const ended = new Promise((resolve) => { end = resolve })
-      const operation = { position, document, undo: change(position), ended, end }
-      log.push(operation)
-      members[/** @type {number} */ (primary)].has = log.length
-      replicate()
-      return operation
-    },
+    append,
 
     /**
      * Servers lose what their disks do not have, and are away for a while.
@@ -149,7 +164,7 @@ export function createReplicaSet ({ time, random }) {
     crash (numbers, ms) {
       for (const member of numbers.map((number) => members[number])) {
         if (!member.isUp) continue
-        Object.assign(member, { isUp: false, isSyncing: false, life: member.life + 1, has: member.synced })
+        Object.assign(member, { isUp: false, isSyncing: false, life: member.life + 1, has: member.synced, heard: 0 })
         time.after(ms * random(), () => {
           member.isUp = true
           if (primary !== null) replicate()

@@ -78,7 +78,7 @@ function startBounded ({ modules, boundMs }, connection, { clock, seen }) {
   })
   watch.open()
   return {
-    lookUp: lookUpOf({ modules, watch, boundMs, read: (page) => seen(connection.read(page)) }),
+    lookUp: lookUpOf({ modules, watch, boundMs, read: (page) => seen(connection.read(page, reachedBy(watch))) }),
     /** @type {(after?: string) => Promise<object>} */
     answer: modules.createLogAnswer({ watch, boundMs, clock }),
     save: (/** @type {string} */ page) => seen(connection.save(page, (revision) =>
@@ -141,6 +141,9 @@ function lookUpOf ({ modules, watch, boundMs, read }) {
   const cachingOf = (/** @type {{_id: string}} */ { _id: page }) => [...caching, 'cache-tag', tagOf(page)]
   return /** @type {any} */ (modules.createBoundedReads(reads, { watch, boundMs, cachingOf }).lookUp)
 }
+
+/** As caching/caching.js has it. @param {{reached: () => string | undefined}} watch */
+const reachedBy = (watch) => Number.parseInt(watch.reached() ?? '0', 16)
 
 /** An edit that concerns very many pages makes everything stale. @param {string} page @param {number} revision */
 const staleOf = (page, revision) => revision % EVERYTHING_EVERY === 0
