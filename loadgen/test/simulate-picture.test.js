@@ -49,10 +49,10 @@ test('stevec simulate --picture draws one seed; a history that is too long says 
   const sandbox = await createSandbox()
   t.after(sandbox.remove)
   const file = path.join(sandbox.directory, 'history.svg')
-  const { exitCode } = await sandbox.stevec(['simulate', '--policy', 'purge-url', '--reads', '289', '--picture', file])
+  const { exitCode } = await sandbox.stevec(['simulate', '--policy', 'purge-url', '--reads', '294', '--picture', file])
   assert.equal(exitCode, 1)
   const svg = readFileSync(file, 'utf8')
-  assert.match(svg, /stevec simulate --policy purge-url --seed 1 --reads 289</)
+  assert.match(svg, /stevec simulate --policy purge-url --seed 1 --reads 294</)
   assert.match(svg, /fill="#c0182b">p\d, \d+ ms old</)
 
   const long = path.join(sandbox.directory, 'long.svg')

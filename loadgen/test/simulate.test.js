@@ -6,8 +6,8 @@ import { simulate } from '../src/simulate/simulate.js'
 import { createSandbox } from './helper.js'
 
 const SEED = 11
-/** With each of which a page stays outdated, see below. */
-const OUTDATED_SEEDS = [10, 27, 28]
+/** With which pages stay outdated, see below. */
+const OUTDATED_SEED = 7
 
 /** @param {Partial<import('../src/simulate/simulate.js').Plan>} plan */
 async function traced (plan) {
@@ -73,9 +73,8 @@ test('under purge-url without faults, none is', async () => {
 })
 
 test('a page stays outdated if its purges are repeated sooner than a wiki finds the new primary', async () => {
-  const left = async (/** @type {number} */ repeatAfterMs) => (await Promise.all(
-    OUTDATED_SEEDS.map((seed) => simulate({ seed, reads: 500, policy: 'purge-url', repeatAfterMs }))
-  )).flatMap(({ outdated }) => outdated)
+  const left = async (/** @type {number} */ repeatAfterMs) =>
+    (await simulate({ seed: OUTDATED_SEED, reads: 500, policy: 'purge-url', repeatAfterMs })).outdated
   assert.ok((await left(1_000)).length > 0)
   assert.deepEqual(await left(10_000), [])
 })

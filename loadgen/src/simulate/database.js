@@ -81,12 +81,11 @@ function createConnection ({ time, random, set, stored, readConcern }) {
   /** @type {State} */
   const state = { old: null, isStreamBroken: false, own: '' }
   const latency = () => time.sleep(0.5 + 4 * random())
-  const known = () => readConcern === 'majority' ? set.known() : set.log.length
-  const positionOfServer = () => state.old?.position ?? positionAt(set, known())
+  const reached = () => positionAt(set, readConcern === 'majority' ? set.known() : set.log.length)
 
   async function someServer (after = 0) {
     await latency()
-    while ((state.old === null && !set.hasPrimary()) || positionOfServer() < after) await time.sleep(5)
+    while ((state.old === null && !set.hasPrimary()) || (state.old?.position ?? reached()) < after) await time.sleep(5)
   }
 
   /**
@@ -110,7 +109,7 @@ function createConnection ({ time, random, set, stored, readConcern }) {
 
   return {
     cutOff () {
-      state.old = { known: set.known(), position: positionAt(set, known()), queue: stored.queue }
+      state.old = { known: set.known(), position: reached(), queue: stored.queue }
       state.isStreamBroken = random() < 0.5
     },
     breakOff () { state.isStreamBroken = random() < 0.5 },
@@ -140,13 +139,10 @@ function createConnection ({ time, random, set, stored, readConcern }) {
       return revision
     },
 
-    /**
-     * Waits until the server knows that a majority has come to the position `after` (afterClusterTime).
-     * @param {string} page @param {number} [after] @returns {Promise<number>} its revision; 0: there is none
-     */
+    /** Waits for position `after`. @param {string} page @param {number} [after] @returns {Promise<number>} 0: none */
     async read (page, after) {
       await someServer(after)
-      const revision = revisionOf(stored.pages.get(page), positionOfServer())
+      const revision = revisionOf(stored.pages.get(page), state.old?.position ?? reached())
       await latency()
       return revision
     },
