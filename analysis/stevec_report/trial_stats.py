@@ -79,7 +79,7 @@ class TrialStats:
     early: dict[str, EarlyTime] = field(default_factory=dict)  # by kind of request
     clusters: ClusterSums | None = None  # of the reads of `freshness`
     percentile_bounds_ms: dict[float, tuple[float, float]] = field(default_factory=dict)  # {level: (low, high)}
-    cut_off: int = 0  # requests in flight in a fault that got no answer; the wiki may have counted them
+    cut_off: int = 0  # requests that the wiki may have counted although a fault, or the client, ended them
 
     @property
     def answered(self) -> int:
@@ -231,14 +231,14 @@ def _percentiles_of_all(
 
 
 def count_cut_off(database: duckdb.DuckDBPyConnection, file: Path, fault: Fault) -> int:
-    """Count the requests in flight while they may be cut off that failed or got STALE."""
+    """Count the requests without a response, and those in flight at the fault that failed or got STALE."""
     if not fault.hides_requests:
         return 0
     from_us, until_us = fault.cut_us
     row = _one_row(
         database,
-        "SELECT count(*) AS requests FROM read_parquet(?) WHERE (NOT answered OR cache_status = 'STALE') "
-        f"AND sent_at_us <= ? AND {DONE_AT} >= ?",
+        "SELECT count(*) AS requests FROM read_parquet(?) WHERE status = 0 "
+        f"OR (NOT answered OR cache_status = 'STALE') AND sent_at_us <= ? AND {DONE_AT} >= ?",
         [str(file), until_us, from_us],
     )
     return int(row["requests"])

@@ -417,6 +417,13 @@ describe('a trial in which the origin was killed, or could not be reached', () =
     }
   })
 
+  test('counts a request without an answer as cut off at any time: the origin may have counted it', () => {
+    for (const doneAtUs of [4_000_000, 9_000_000]) {
+      assert.ok(wasCutOff(answer({ doneAtUs, status: 0, cacheStatus: '' }), times))
+      assert.ok(!wasCutOff(answer({ doneAtUs, status: 504, cacheStatus: '' }), times))
+    }
+  })
+
   test('counts a request as cut off if it was in flight at the kill and got no answer from the origin', () => {
     for (const change of [
       {},

@@ -4,10 +4,10 @@ import path from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { createSandbox, samplesOf, trialsOf } from './helper.js'
 
-const FOR_S = 3
+const FOR_S = 5
 const BOUND_MS = 500
-/** A busy machine stamps samples late, so reads seem to be sent later than they were. */
-const STAMP_MAX_MS = 20
+/** A busy machine stamps samples late, so reads seem to be sent later than they were. A fault lasts for longer. */
+const STAMP_MAX_MS = 1_000
 const fault = (/** @type {string} */ kind) => ({ fault: { kind, from_s: 1, for_s: FOR_S } })
 
 describe('a run in which links of the edge are cut', () => {
@@ -22,8 +22,8 @@ describe('a run in which links of the edge are cut', () => {
     const file = sandbox.experiment({
       settings: {
         ...{ door: 'cached', edit_door: 'source', edit_ratio: 0.2, pages: 4, page_size_chars: 500 },
-        ...{ model: 'open', rate_per_s: 50, vus: 200, requests: 1000, bound: 'either', duration_max_s: 8 },
-        ...{ connection_reuse: true, timeout_s: 1, staleness_bound_ms: BOUND_MS }
+        ...{ model: 'open', rate_per_s: 50, vus: 200, requests: 1000, bound: 'either', duration_max_s: 10 },
+        ...{ connection_reuse: true, timeout_s: 2, staleness_bound_ms: BOUND_MS }
       },
       factors: {
         cell: {
@@ -75,14 +75,14 @@ describe('a run in which links of the edge are cut', () => {
     const trial = trialOf('lost')
     assert.equal(trial.requests_failed, 0)
     assert.equal(trial.fault.cut_off, 0)
-    assert.ok(oldestReadMs(trial) > BOUND_MS, `${oldestReadMs(trial)} ms`)
+    assert.ok(oldestReadMs(trial) > BOUND_MS + STAMP_MAX_MS, `${oldestReadMs(trial)} ms`)
   })
 
   test('has old hits under purge-tag while the edge is parted', () => {
     const trial = trialOf('parted')
     const reads = readsDuring(trial)
     assert.ok(reads.length > 0 && reads.every(({ status, cacheStatus }) => status !== 200 || cacheStatus === 'HIT'))
-    assert.ok(oldestReadMs(trial) > BOUND_MS, `${oldestReadMs(trial)} ms`)
+    assert.ok(oldestReadMs(trial) > BOUND_MS + STAMP_MAX_MS, `${oldestReadMs(trial)} ms`)
   })
 
   test('has no read beyond the bound under bounded, but reads that fail', () => {
@@ -90,7 +90,8 @@ describe('a run in which links of the edge are cut', () => {
     const reads = readsDuring(trial)
     assert.ok(oldestReadMs(trial) <= BOUND_MS + STAMP_MAX_MS, `${oldestReadMs(trial)} ms`)
     assert.ok(trial.requests_failed > 0 && trial.fault.cut_off > 0)
-    const late = reads.filter(({ sentAtUs }) => sentAtUs > trial.fault.cut_at_us + 1000 * BOUND_MS)
+    const leaseEndUs = trial.fault.cut_at_us + 1000 * (BOUND_MS + STAMP_MAX_MS)
+    const late = reads.filter(({ sentAtUs }) => sentAtUs > leaseEndUs)
     assert.ok(late.length > 0 && late.every(({ status }) => status !== 200), 'the lease has ended')
   })
 

@@ -90,18 +90,21 @@ test('after a restart the cache still knows what was used', async (t) => {
 })
 
 test('a full cache still stores a large body that grows while others are stored', async (t) => {
+  /** @type {import('node:http').ServerResponse[]} */
+  const growing = []
   const edge = await startEdge(t, (request, response) => {
     response.setHeader('Cache-Control', 'max-age=3600')
     if (!request.url?.startsWith('/large')) return response.end(PAGE)
-    // In parts, with others between them.
     response.write(LARGE.repeat(2))
-    setTimeout(() => response.end(LARGE.repeat(2)), 200)
+    growing.push(response)
   }, { maxSizeBytes: MAX_SIZE_BYTES, edits: [NO_MEMORY] })
   // Main has nearly all the room.
   const used = COLD.slice(0, 330)
   await statusesOf(edge, [...used, ...used, ...COLD.slice(400, 600)])
   const large = edge.get('/large')
+  assert.ok(await waitUntil(() => growing.length === 1, WAIT_MAX_MS), edge.errors())
   await statusesOf(edge, COLD.slice(600, 700))
+  growing[0].end(LARGE.repeat(2))
   assert.equal((await large).body.length, 4 * LARGE.length)
   assert.equal((await edge.get('/large')).cache, 'HIT')
 })

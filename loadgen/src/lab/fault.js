@@ -97,14 +97,15 @@ const timesOfCut = (times) => times.kind === 'origin-down'
   : [times.cut_began_at_us, times.mended_at_us]
 
 /**
- * Whether the wiki may have counted a request although the client got an error or a stale copy: the request was in
- * flight when the origin's nginx was killed, or while the link to the origin was cut.
+ * Whether the wiki may have counted a request although the client got an error or a stale copy: the client gave it up,
+ * at any time of the trial, or it was in flight when the origin's nginx was killed or while the link to the origin was
+ * cut.
  * @param {Pick<import('./k6-rows.js').RequestSample, 'doneAtUs' | 'durationMs' | 'status' | 'cacheStatus'>} sample
  * @param {FaultTimes} times
  */
 export function wasCutOff ({ doneAtUs, durationMs, status, cacheStatus }, times) {
   if (!hidesRequests(times)) return false
+  if (status === 0) return true
   const [from, until] = timesOfCut(times)
-  return doneAtUs >= from && doneAtUs - durationMs * 1000 <= until &&
-    (status === 0 || status >= 400 || cacheStatus === 'STALE')
+  return doneAtUs >= from && doneAtUs - durationMs * 1000 <= until && (status >= 400 || cacheStatus === 'STALE')
 }
