@@ -70,6 +70,7 @@ const SUITES = {
           command('vet Go, links', 'go', ['vet', '-C', path.join(ROOT, 'harness/links'), './...']),
           command('vet Go, k6', 'go', ['vet', '-C', path.join(ROOT, 'harness/k6'), './...']),
           command('vet Go, Helm', 'go', ['vet', '-C', path.join(ROOT, 'harness/helm'), './...']),
+          command('vet Go, Porcupine', 'go', ['vet', '-C', path.join(ROOT, 'harness/porcupine'), './...']),
           command('vet Go, Compose', 'go', ['vet', '-C', path.join(ROOT, 'deploy/containers/check'), './...']),
           command('tests Go, k6', 'go', ['test', '-C', path.join(ROOT, 'harness/k6'), './...']),
           command('types', bin('tsc'), ['--project', 'tsconfig.json']),

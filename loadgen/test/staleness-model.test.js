@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import path from 'node:path'
 import { test } from 'node:test'
+import { ROOT } from '@stevec/harness/config'
 import { createRandom } from '@stevec/harness/random'
 import { judgeStaleness } from '../src/histories/staleness.js'
 
@@ -35,7 +38,7 @@ function randomOperations (random) {
 /** @param {Operation[]} operations @returns {{reads: Read[], saves: Save[]}} */
 const historyOf = (operations) => ({
   reads: operations.filter(({ kind }) => kind === 'read')
-    .map(({ page, revision, begin }) => ({ page, revision, sent_ms: begin })),
+    .map(({ page, revision, begin, end }) => ({ page, revision, sent_ms: begin, done_ms: end })),
   saves: operations.filter(({ kind }) => kind === 'save')
     .map(({ page, revision, end }) => ({ page, revision, acknowledged_ms: end }))
 })
@@ -73,12 +76,19 @@ function isLinearizable (left, revision = 0) {
   })
 }
 
-/** Δ-atomic: linearizable if each read had begun Δ earlier. Null: no Δ would do. @param {Operation[]} operations */
-function leastAtomic (operations) {
-  const isAtomic = (/** @type {number} */ delta) => ['a', 'b'].every((page) => isLinearizable(operations
-    .filter((operation) => operation.page === page)
-    .map((operation) => operation.kind === 'read' ? { ...operation, begin: operation.begin - delta } : operation)))
-  return isAtomic(1_000) ? least(isAtomic) : null
+/** @param {Operation[]} operations @param {number} delta  by which reads begin earlier */
+const earlier = (operations, delta) => operations.map((operation) =>
+  operation.kind === 'read' ? { ...operation, begin: operation.begin - delta } : operation)
+
+/** @param {Operation[]} operations */
+const isAtomic = (operations) => ['a', 'b'].every((page) =>
+  isLinearizable(operations.filter((operation) => operation.page === page)))
+
+/** Those for which some Δ would do. @returns {Operation[][]} */
+function possibleHistories () {
+  const random = createRandom(SEED)
+  return Array.from({ length: HISTORIES }, () => randomOperations(random))
+    .filter((operations) => isAtomic(earlier(operations, 1_000)))
 }
 
 test('of thousands of random histories, the judge finds the reads that break the promise, for any bound', () => {
@@ -106,18 +116,30 @@ test('the age of the oldest read is the smallest bound that would have held', ()
   assert.ok(stale > HISTORIES / 10)
 })
 
-test('Δ of Δ-atomicity is the same where no page is read twice, else that or more: a read may go back', () => {
-  const random = createRandom(SEED)
-  const counts = { equal: 0, greater: 0 }
-  for (let number = 0; number < HISTORIES; number++) {
-    const operations = randomOperations(random)
-    const atomic = leastAtomic(operations)
-    if (atomic === null) continue
-    const history = historyOf(operations)
-    const { staleness_max_ms: oldest } = judgeStaleness(history, 0)
-    const isReadTwice = new Set(history.reads.map(({ page }) => page)).size < history.reads.length
-    assert.ok(isReadTwice ? oldest <= atomic : oldest === atomic, JSON.stringify({ atomic, oldest, operations }))
-    counts[oldest === atomic ? 'equal' : 'greater']++
+test('Δ of Δ-atomicity is the smallest for which trying all orders finds one', () => {
+  const counts = { zero: 0, asOld: 0, greater: 0 }
+  for (const operations of possibleHistories()) {
+    const { atomic_delta_ms: delta, staleness_max_ms: oldest } = judgeStaleness(historyOf(operations), 0)
+    assert.equal(delta, least((each) => isAtomic(earlier(operations, each))), JSON.stringify(operations))
+    assert.ok(delta >= oldest)
+    counts[delta === 0 ? 'zero' : delta === oldest ? 'asOld' : 'greater']++
   }
-  assert.ok(counts.equal > HISTORIES / 10 && counts.greater > 0, JSON.stringify(counts))
+  for (const count of Object.values(counts)) assert.ok(count > HISTORIES / 100, JSON.stringify(counts))
+})
+
+test('Porcupine agrees on Δ: with it a history is linearizable, and with less it is not', () => {
+  const asked = possibleHistories().flatMap((operations) => {
+    const one = operations.filter(({ page }) => page === 'a')
+    const { atomic_delta_ms: delta } = judgeStaleness(historyOf(one), 0)
+    return [delta, ...delta > 0 ? [delta - 1] : []].map((each) =>
+      ({ operations: earlier(one, each), holds: each === delta }))
+  })
+  const { status, stdout, stderr } = spawnSync('go', ['run', '-C', path.join(ROOT, 'harness/porcupine'), '.'], {
+    input: asked.map(({ operations }) => `${JSON.stringify(operations)}\n`).join(''), encoding: 'utf8', maxBuffer: 1e8
+  })
+  assert.equal(status, 0, stderr)
+  const said = stdout.trim().split('\n').map((line) => line === 'true')
+  assert.equal(said.length, asked.length)
+  for (const [at, { operations, holds }] of asked.entries()) assert.equal(said[at], holds, JSON.stringify(operations))
+  assert.ok(asked.filter(({ holds }) => !holds).length > HISTORIES / 50)
 })

@@ -5,7 +5,7 @@ import { judgeStaleness } from '../src/histories/staleness.js'
 const save = (/** @type {number} */ revision, /** @type {number} */ ms, page = 'a') =>
   ({ page, revision, acknowledged_ms: ms })
 const read = (/** @type {number} */ revision, /** @type {number} */ ms, page = 'a') =>
-  ({ page, revision, sent_ms: ms })
+  ({ page, revision, sent_ms: ms, done_ms: ms + 1 })
 
 for (const [what, saves, reads, maxMs] of /** @type {const} */ ([
   ['the newest text', [save(1, 0), save(2, 100)], [read(2, 150)], 0],
@@ -24,6 +24,13 @@ for (const [what, saves, reads, maxMs] of /** @type {const} */ ([
     assert.equal(judged.violations.length, maxMs > 35 ? 1 : 0)
   })
 }
+
+test('Δ of Δ-atomicity counts from when a reader had the newer text, if that is before the answer to the save', () => {
+  const saves = [save(1, 0), save(2, 100)]
+  assert.equal(judgeStaleness({ reads: [read(2, 40), read(1, 90)], saves }, 0).atomic_delta_ms, 49)
+  assert.equal(judgeStaleness({ reads: [read(2, 40), read(1, 41)], saves }, 0).atomic_delta_ms, 0, 'they overlap')
+  assert.equal(judgeStaleness({ reads: [read(1, 130)], saves }, 0).atomic_delta_ms, 30)
+})
 
 test('without a violation in n reads, a larger share than 1 − 0.05^(1/n) of violations is not plausible', () => {
   const reads = Array.from({ length: 100 }, () => read(1, 10))

@@ -54,8 +54,9 @@ ${READS_OF_A_SEED} reads of a seed (${PURGED_READS_OF_A_SEED} with purges) the n
   --plant-faults   instead: plants faults in the modules, one at a time, and says after how many
                    reads each is found (at most ${FAULT_READS})
 
-Exit code: 0 no read is older than the bound (--plant-faults: each fault is found), 1 one is,
-2 wrong usage, 3 it could not run. On standard error: reads for each second of processor time.
+Exit code: 0 no read is older than the bound, or than what another one had that long before
+(--plant-faults: each fault is found), 1 one is, 2 wrong usage, 3 it could not run. On standard
+error: reads for each second of processor time.
 
 Examples:
   stevec simulate
@@ -135,22 +136,25 @@ async function run ({ seed, reads, ...plan }) {
   const most = readsOfASeed(plan.policy)
   const beganCpu = process.cpuUsage()
   let luaS = 0
-  let oldestMs = 0
+  let [oldestMs, deltaMs] = [0, 0]
   let next = seed
-  while (sums.reads < reads && (sums.old === 0 || plan.policy !== 'bounded')) {
+  const isBroken = () => isBounded && Math.max(oldestMs, deltaMs) > plan.boundMs
+  while (sums.reads < reads && !isBroken()) {
     const asked = { ...plan, seed: next++, reads: Math.min(most, reads - sums.reads) }
     const part = await simulate({ ...asked, onLuaTime: (cpuS) => { luaS += cpuS } })
     if (sums.old === 0 && part.violations.length > 0) sayViolation(asked, part)
+    else if (isBounded && part.atomic_delta_ms > plan.boundMs) sayOvertaken(asked, part)
     if (sums.outdated === 0 && part.outdated.length > 0) sayOutdated(asked, part)
     const counted = { ...part, old: part.violations.length, outdated: part.outdated.length }
     for (const name of /** @type {(keyof typeof sums)[]} */ (Object.keys(sums))) sums[name] += counted[name]
     oldestMs = Math.max(oldestMs, part.staleness_max_ms)
+    deltaMs = Math.max(deltaMs, part.atomic_delta_ms)
     if (reads > READS_OF_A_SEED) process.stderr.write(`\r${sums.reads} reads, seed ${asked.seed} `)
   }
   if (reads > READS_OF_A_SEED) process.stderr.write('\n')
   process.stderr.write(timeOf(sums.reads, process.cpuUsage(beganCpu), luaS))
-  process.stdout.write(summaryOf(sums, { oldestMs, boundMs: plan.boundMs, seeds: next - seed, isBounded }))
-  return sums.old === 0 && sums.lost_saves === 0 ? EXIT.good : EXIT.violated
+  process.stdout.write(summaryOf(sums, { oldestMs, deltaMs, boundMs: plan.boundMs, seeds: next - seed, isBounded }))
+  return sums.old === 0 && sums.lost_saves === 0 && !isBroken() ? EXIT.good : EXIT.violated
 }
 
 /**
@@ -166,9 +170,9 @@ function timeOf (reads, { user, system }, luaS) {
 /**
  * @typedef {'reads' | 'old' | 'stale' | 'hits' | 'saves' | 'refused' | 'lost' | 'outdated' | 'lost_saves'} Counted
  * @param {Record<Counted, number>} sums
- * @param {{oldestMs: number, boundMs: number, seeds: number, isBounded: boolean}} facts
+ * @param {{oldestMs: number, deltaMs: number, boundMs: number, seeds: number, isBounded: boolean}} facts
  */
-function summaryOf (sums, { oldestMs, boundMs, seeds, isBounded }) {
+function summaryOf (sums, { oldestMs, deltaMs, boundMs, seeds, isBounded }) {
   const share = violatedShareMax(sums.reads)
   const result = sums.old > 0
     ? `${sums.reads} reads of ${seeds} seeds, ${sums.old} older than ${boundMs} ms\n`
@@ -178,7 +182,8 @@ function summaryOf (sums, { oldestMs, boundMs, seeds, isBounded }) {
     ? ''
     : `${sums.outdated} pages at edges stay outdated when nothing fails any more and all purges are sent\n`
   const lost = sums.lost_saves > 0 ? `the database lost ${sums.lost_saves} acknowledged writes\n` : ''
-  return `${result}${sums.stale} were stale, by ${oldestMs.toFixed(0)} ms at most; ${sums.hits} HITs; ` +
+  return `${result}${sums.stale} were stale, by ${oldestMs.toFixed(0)} ms at most (Δ of Δ-atomicity: ` +
+    `${deltaMs.toFixed(0)} ms); ${sums.hits} HITs; ` +
     `${sums.saves} saves; ${sums.refused} refused, ${sums.lost} without an answer\n${left}${lost}`
 }
 
@@ -188,6 +193,12 @@ function sayViolation (asked, part) {
   const count = part.read_index + 1
   process.stdout.write(`seed ${asked.seed}: found after ${count} reads: ${page} revision ${revision}, sent at ` +
     `${sentMs.toFixed(3)} ms, is older than ${asked.boundMs} ms; see it with\n  ${replayOf(asked, count)}\n`)
+}
+
+/** @param {Asked} asked @param {Simulated} part */
+function sayOvertaken (asked, { atomic_delta_ms: deltaMs }) {
+  process.stdout.write(`seed ${asked.seed}: a read got an older text than another one had ${deltaMs.toFixed(0)} ms ` +
+    `before it was sent; see it with\n  ${replayOf(asked, asked.reads)}\n`)
 }
 
 /** @param {Asked} asked @param {Simulated} part */

@@ -41,7 +41,7 @@ export function createPeople ({ time, random, edges, pages, anyWiki, history, sa
         })
         if (answer === null || isOver()) continue
         if (answer.status === 'HIT') history.counts.hits++
-        history.reads.push({ page, revision: answer.revision, sent_ms: sentMs })
+        history.reads.push({ page, revision: answer.revision, sent_ms: sentMs, done_ms: time.now() })
         const { revision, status } = answer
         say({ kind: 'read', reader: number, edge, page, revision, status, sent_ms: sentMs })
       }

@@ -100,7 +100,7 @@ async function load (state, { saves, reads, counts }, isOver) {
       if (cache === 'HIT') counts.hits++
       if (number % 2 === 0 && revision < (seen[page] ?? 0)) counts.backward++
       seen[page] = Math.max(seen[page] ?? 0, revision)
-      reads.push({ page, revision, sent_ms: sentMs, edge, cache })
+      reads.push({ page, revision, sent_ms: sentMs, done_ms: performance.now(), edge, cache })
     }
   }
 
@@ -180,6 +180,7 @@ describe('a wiki of three processes on a replica set of three, behind five edges
       assert.ok(saves.length > 100 && counts.hits > reads.length / 2, 'edits are stored, and the edges answer most reads')
       assert.ok(counts.refused < reads.length, 'most reads are answered')
       assert.deepEqual(judged.violations.map((read) => ({ ...read, faults: during(history, read) })), [])
+      assert.ok(judged.atomic_delta_ms <= BOUND_MS, 'nor older than what another read had that long before')
       assert.equal(counts.backward, 0, 'no reader that says what it has seen gets an older revision')
     })
   })
