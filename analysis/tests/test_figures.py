@@ -42,6 +42,12 @@ SLACK_PX = 0.5  # boxes of letters may share an edge
 WIDTHS_IN = (3.2, 4.5, 7.0)
 
 
+def each_pair(counts, thirds):
+    """Each count at each width, beside one of `thirds` in turn: all pairs of two of them, but few triples."""
+    places = itertools.product(range(len(counts)), range(len(WIDTHS_IN)))
+    return [(thirds[(at + width) % len(thirds)], counts[at], WIDTHS_IN[width]) for at, width in places]
+
+
 @pytest.fixture
 def written(monkeypatch):
     """A function that draws a figure and returns [(text, box in pixels)] of all text that was really drawn."""
@@ -127,9 +133,7 @@ def policies(seed, count):
     ]
 
 
-@pytest.mark.parametrize("width_in", WIDTHS_IN)
-@pytest.mark.parametrize("count", [1, 7, 20])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(("seed", "count", "width_in"), each_pair([1, 7, 20], [0, 1, 2]))
 def test_labels_of_policies_do_not_touch_at_any_width(written, monkeypatch, seed, count, width_in):
     monkeypatch.setattr(plot_style, "WIDTH_IN", width_in)
     panels = [{"title": f"{edits} % edits", "points": policies(seed + edits, count)} for edits in (1, 5)]
@@ -392,9 +396,7 @@ def failing(seed, count):
     ]
 
 
-@pytest.mark.parametrize("width_in", WIDTHS_IN)
-@pytest.mark.parametrize("count", [1, 6, 12])
-@pytest.mark.parametrize("bound_s", [None, 0.5])
+@pytest.mark.parametrize(("bound_s", "count", "width_in"), each_pair([1, 6, 12], [None, 0.5]))
 def test_labels_of_faults_do_not_touch_at_any_width(written, monkeypatch, count, bound_s, width_in):
     monkeypatch.setattr(plot_style, "WIDTH_IN", width_in)
     titles = ("Nothing fails", "Purges are lost", "The edge is cut off")
