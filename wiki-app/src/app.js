@@ -1,6 +1,6 @@
 import Fastify from 'fastify'
 import { access } from './access/access.js'
-import { createClientKey } from './access/client.js'
+import { createClientKey, createNetworkKey } from './access/client.js'
 import { signInRoutes } from './access/sign-in-routes.js'
 import { writeLimit } from './access/write-limit.js'
 import { apiRoutes } from './api/routes.js'
@@ -103,8 +103,7 @@ export async function buildApp (
     ...caches, ...parts, worker, createMetrics, createS3, createMailer, tracing
   })
   const { database, metrics } = services
-  const slots = createConcurrencyLimits({ waitMaxMs: config.QUEUE_WAIT_MAX_MS })
-  const limits = tracing ? tracing.waiting(slots) : slots
+  const limits = limitsOf(config, tracing)
   const viewRoutes = [...VIEW_ROUTES, SHORT_LINK_ROUTE]
   const observe = createObserver(config, app.log, { requestIds, viewRoutes, metrics, tracing })
   const answerError = createErrorHandler(database.isUnavailable)
@@ -132,6 +131,13 @@ export async function buildApp (
   refuseOtherMethods(app, knownRoutes, { maxParamLength: PARAMETER_MAX_CHARS })
   await app.ready()
   return app
+}
+
+/** @param {Config} config @param {Awaited<ReturnType<typeof tracingOf>>} tracing */
+function limitsOf (config, tracing) {
+  const networkOf = createNetworkKey(config.TRUSTED_PROXIES)
+  const limits = createConcurrencyLimits({ waitMaxMs: config.QUEUE_WAIT_MAX_MS, networkOf })
+  return tracing ? tracing.waiting(limits) : limits
 }
 
 /**

@@ -178,8 +178,9 @@ export const SETTINGS = {
   QUEUE_WAIT_MAX_MS: integer(0, 60_000, {
     default: 500,
     allowed: 'a whole number of milliseconds from 0 (nobody is refused) to 60000',
-    does: 'how long a request may wait for its turn before it is refused with 503. Reads, writes and costly reads ' +
-      '(searches, whole texts) wait apart, the last ten times as long. 0: no queue, and no refusal'
+    does: 'how long a request may wait for its turn before it is refused with 503. Page views, writes and ' +
+      'costly reads (lists, histories, differences, searches, whole texts) wait apart, the last ten times as long. 0: ' +
+      'no queue, and no refusal'
   }),
   // Any client can send that header, so only a local proxy is trusted.
   TRUSTED_PROXIES: text((proxies) => trustOf(proxies) !== null, {

@@ -35,11 +35,13 @@ async function build (t, options) {
       return 'done'
     })
   })
-  app.get('/costly', limits.limited(async () => {
-    begun.push('costly')
-    await new Promise((resolve) => { working.push(() => resolve(undefined)) })
-    return 'done'
-  }, { isCostly: true }))
+  for (const costly of /** @type {const} */ (['list', 'history', 'search'])) {
+    app.get(`/${costly}`, limits.limited(async () => {
+      begun.push(costly)
+      await new Promise((resolve) => { working.push(() => resolve(undefined)) })
+      return 'done'
+    }, { costly }))
+  }
   t.after(() => {
     for (const end of working) end()
     return app.close()
@@ -92,7 +94,7 @@ test('a request that hangs frees its slot for another', async (t) => {
 
 test('at most two costly reads run at once, and they do not delay other reads', async (t) => {
   const { app, ask, working, begun, arrived, bodies } = await build(t, { waitMaxMs: 60_000, workMaxMs: 600_000 })
-  const costly = Array.from({ length: 6 }, async () => get(app, '/costly'))
+  const costly = Array.from({ length: 6 }, async () => get(app, '/list'))
   assert.ok(await waitUntil(() => arrived() === 6, WAIT_MAX_MS))
   assert.equal(begun(), 2)
   const other = ask()
@@ -103,6 +105,58 @@ test('at most two costly reads run at once, and they do not delay other reads', 
   }
   for (const end of working.splice(0)) end()
   assert.deepEqual((await Promise.all([...costly, other])).map(({ statusCode }) => statusCode), Array(7).fill(200))
+})
+
+test('classes of costly reads take turns, however many of one class wait', async (t) => {
+  const { app, working, begun, arrived, bodies } = await build(t, { waitMaxMs: 60_000, workMaxMs: 600_000 })
+  const asked = [...Array(12).fill('history'), 'list', 'search'].map(async (name, index) => {
+    await waitUntil(() => arrived() === index, WAIT_MAX_MS)
+    return get(app, `/${name}`)
+  })
+  assert.ok(await waitUntil(() => arrived() === asked.length, WAIT_MAX_MS))
+  while (begun() < asked.length || working.length > 0) {
+    working.shift()?.()
+    await new Promise(setImmediate)
+  }
+  assert.ok((await Promise.all(asked)).every(({ statusCode }) => statusCode === 200))
+  assert.deepEqual(bodies().slice(2, 5), ['history', 'list', 'search'], 'the first two had slots')
+})
+
+test('networks take turns, and a full line refuses those of a network with many before others', async (t) => {
+  const { app, working, begun, arrived, bodies } = await build(t, {
+    waitMaxMs: 60_000, workMaxMs: 600_000, networkOf: ({ headers }) => String(headers['x-network'])
+  })
+  const ask = async (/** @type {string} */ network) => (await get(app, '/history', { 'x-network': network })).statusCode
+  const crawler = Array.from({ length: 80 }, () => ask('crawler'))
+  assert.ok(await waitUntil(() => arrived() === crawler.length, WAIT_MAX_MS))
+  const others = ['a', 'b', 'c'].map(ask)
+  assert.ok(await waitUntil(() => arrived() === crawler.length + others.length, WAIT_MAX_MS))
+  let ended = 0
+  Promise.all(others).then(() => { ended = begun() })
+  while (begun() < 2 + 64 || working.length > 0) {
+    working.shift()?.()
+    await new Promise(setImmediate)
+  }
+  assert.deepEqual(await Promise.all(others), [200, 200, 200])
+  assert.ok(ended < 20, `the last of them waited for ${ended} requests`)
+  const statuses = await Promise.all(crawler)
+  assert.deepEqual([statuses.filter((status) => status === 200).length, new Set(statuses)], [63, new Set([200, 503])])
+  assert.equal(bodies().length, 66)
+})
+
+test('beside page views, costly reads rest for as long as they worked', async (t) => {
+  const { app, ask, working, begun } = await build(t, { waitMaxMs: 60_000, workMaxMs: 600_000 })
+  const view = ask()
+  assert.ok(await waitUntil(() => begun() === 1, WAIT_MAX_MS))
+  const costly = Array.from({ length: 3 }, async () => get(app, '/list'))
+  assert.ok(await waitUntil(() => begun() === 3, WAIT_MAX_MS))
+  await new Promise((resolve) => setTimeout(resolve, 100))
+  const endedAt = performance.now()
+  for (const end of working.splice(0)) end()
+  assert.ok(await waitUntil(() => begun() === 4, WAIT_MAX_MS))
+  assert.ok(performance.now() - endedAt >= 90, `the next one began after ${performance.now() - endedAt} ms`)
+  working.shift()?.()
+  await Promise.all([view, ...costly])
 })
 
 test('with a maximum wait of 0 there is no limit and no refusal', async (t) => {

@@ -46,6 +46,27 @@ test('robots.txt allows pages, lists and pictures, disallows every other route, 
   assert.ok(isDisallowed('/pages?after=a', paths))
 })
 
+/** Reads that cost as much as a page, or that only people who have signed in can send. */
+const AS_CHEAP_AS_A_PAGE = [
+  '/', '/wiki', '/wiki/', '/wiki/*', '/s/:id', '/files/:file', '/readyz', '/api/v1/short-links/:id', '/api/v1/saves/:id',
+  '/api/v1/openapi.json', '/digests/confirm/:secret', '/digests/stop/:secret', '/edit/new', '/edit/new/*',
+  '/edit/short-link/*', '/edit/sign-in', '/edit/revert-author', '/edit/watch/*', '/edit/watch-author', '/edit/watching',
+  '/watching', '/api/v1/watching', '/api/v1/watching/changes', '/api/v1/watching/digest'
+]
+
+test('each read that costs more than a page is of a class, which takes turns with the others', async (t) => {
+  const app = await wiki.build(t, { ...peopleOnly(t), ...MAIL, PUBLIC_URL: 'https://wiki.example' })
+  const routes = /** @type {{method: string | string[], url: string, config: any}[]} */ (/** @type {any} */ (app).rules)
+    .filter(({ method, config }) => [method].flat().includes('GET') && config.database !== false)
+  const classes = Object.fromEntries(routes.map(({ url, config }) => [url, config.costly]))
+  for (const [url, costly] of Object.entries(classes)) {
+    assert.equal(costly === undefined, AS_CHEAP_AS_A_PAGE.includes(url), url)
+  }
+  const some = ['/pages', '/history/*', '/revision/*', '/difference/*', '/search', '/raw/*', '/api/v1/export']
+  assert.deepEqual(some.map((url) => classes[url]),
+    ['list', 'history', 'history', 'difference', 'search', 'text', 'export'])
+})
+
 test('links from what crawlers read to what is disallowed say nofollow', async (t) => {
   const app = await wiki.build(t, peopleOnly(t))
   assert.equal((await save(app, 'a/b', '[[c]] #one', bearer('admin'))).statusCode, 201)

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import yazl from 'yazl'
+import { createNetworkKey } from '../src/access/client.js'
 import { readableDuration } from '../src/readable.js'
 import { BROWSER, get, save, submit, useWiki } from './helper.js'
 import { bearer, cookieOf, peopleOnly, post } from './people.js'
@@ -207,4 +208,17 @@ test('the default limit allows an import of 200 files, and imports by administra
   )
   const admins = await importInto(named, zip, { headers: bearer('admin') })
   assert.deepEqual([admins[25].done, admins[25].created, admins[25].unchanged], [true, 5, 20])
+})
+
+test('a network is the /24 of an IPv4 address, or the /48 of an IPv6 one, behind trusted proxies alone', () => {
+  const networkOf = createNetworkKey('10.0.0.1')
+  const of = (/** @type {string | undefined} */ remoteAddress, forwarded = '') => networkOf(/** @type {any} */ (
+    { raw: { socket: { remoteAddress }, headers: { 'x-forwarded-for': forwarded } } }))
+  assert.equal(of('203.0.113.7'), '203.0.113')
+  assert.equal(of('203.0.113.7', '198.51.100.1'), '203.0.113', 'a header of a client')
+  assert.equal(of('10.0.0.1', '198.51.100.1'), '198.51.100')
+  assert.equal(of('::ffff:203.0.113.7'), '203.0.113')
+  assert.equal(of('2001:db8:1:2:3::4'), of('2001:db8:1:ffff::'))
+  assert.notEqual(of('2001:db8:1::'), of('2001:db8:2::'))
+  assert.equal(of(undefined), '', 'the connection is closed')
 })

@@ -70,7 +70,7 @@ export const cookieIn = ({ headers, server }, name) =>
 export const access = fp(
   /** @type {FastifyPluginAsync<Pick<Services, 'users' | 'sessions'> & {mode: AccessMode, secure: boolean}>} */
   async function access (app, { mode, users, sessions, secure }) {
-    /** @type {{method: string | string[], url: string, role: Demand}[]} */
+    /** @type {{method: string | string[], url: string, role: Demand, config: object}[]} */
     const rules = []
     app.decorate('rules', rules)
     app.decorate('accessMode', mode)
@@ -84,7 +84,7 @@ export const access = fp(
         /** @type {{role?: Demand}} */ (route.config ?? {})
       const config = { ...route.config, role }
       route.config = config
-      rules.push({ method: route.method, url: route.url, role })
+      rules.push({ method: route.method, url: route.url, role, config })
     })
 
     app.addHook('onRequest', (request, reply, done) => {

@@ -4,6 +4,8 @@ import { normalizeIP } from '@fastify/rate-limit'
 
 /** What one household usually gets (RFC 6177). */
 const IPV6_PREFIX_BITS = 64
+/** What one site usually gets (RFC 6177), and the smallest network of IPv4 that is routed by itself. */
+const NETWORK = { ipv6PrefixBits: 48, ipv4: /^\d+\.\d+\.\d+/ }
 
 /** @typedef {(address: string, hops: number) => boolean} Trust */
 
@@ -26,11 +28,32 @@ export function trustOf (proxies) {
  * @returns {(request: import('fastify').FastifyRequest) => string} an IPv4 address, or the /64 of an IPv6 address
  */
 export function createClientKey (proxies) {
+  const addressOf = createAddressOf(proxies)
+  return (request) => normalizeIP(addressOf(request), IPV6_PREFIX_BITS)
+}
+
+/**
+ * The network of that address: many addresses of one owner are one.
+ * @param {string} proxies  by TRUSTED_PROXIES
+ * @returns {(request: import('fastify').FastifyRequest) => string} the /24 of an IPv4, the /48 of an IPv6 address
+ */
+export function createNetworkKey (proxies) {
+  const addressOf = createAddressOf(proxies)
+  return (request) => {
+    const network = normalizeIP(addressOf(request), NETWORK.ipv6PrefixBits)
+    return NETWORK.ipv4.exec(network)?.[0] ?? network
+  }
+}
+
+/**
+ * @param {string} proxies
+ * @returns {(request: import('fastify').FastifyRequest) => string} '': the connection is closed
+ */
+function createAddressOf (proxies) {
   const trust = /** @type {Trust} */ (trustOf(proxies))
   return ({ raw }) => {
     const claimed = proxyAddr.all(raw, trust).pop() ?? ''
-    // Only the client can have sent a value that is no address. A closed connection has none.
-    const address = isIP(claimed) ? claimed : raw.socket.remoteAddress
-    return address === undefined ? '' : normalizeIP(address, IPV6_PREFIX_BITS)
+    // Only the client can have sent a value that is no address.
+    return (isIP(claimed) ? claimed : raw.socket.remoteAddress) ?? ''
   }
 }

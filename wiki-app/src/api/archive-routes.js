@@ -79,7 +79,7 @@ export async function archiveApi (app, { archived, importFiles, importSlots }) {
     ) => body
   )
 
-  app.get('/export', { schema: SCHEMAS.export }, async (request, reply) => {
+  app.get('/export', { config: { costly: 'export' }, schema: SCHEMAS.export }, async (request, reply) => {
     reply.headers({ 'content-disposition': 'attachment; filename="wiki.zip"' }).type('application/zip')
     if (request.method === 'HEAD') return reply.send()
     reply.raw.once('close', exports.take())

@@ -98,7 +98,7 @@ export async function fileApi (app, { files, maxBytes, policy: { listControl: ca
     ) => body
   )
 
-  app.get('/files', { schema: SCHEMAS.list }, async (request, reply) => {
+  app.get('/files', { config: { costly: 'list' }, schema: SCHEMAS.list }, async (request, reply) => {
     const found = await files.list({ before: readCursor(request, FILE_ID), limit: limitIn(request) })
     return sendPart(request, reply, {
       cacheControl,

@@ -124,7 +124,7 @@ export async function historyApi (app, { store, history, oldRevisions, policy: {
     return reply.header('cache-control', cacheControl).redirect(pageUrl(target) + rest + queryIn(request), 302)
   }
 
-  app.get('/pages/:name/revisions', { schema: SCHEMAS.ofPage }, async (request, reply) => {
+  app.get('/pages/:name/revisions', { config: { costly: 'history' }, schema: SCHEMAS.ofPage }, async (request, reply) => {
     const name = nameIn(request)
     const before = readCursor(request, NUMBER)
     const found = await history.ofPage({
@@ -138,7 +138,7 @@ export async function historyApi (app, { store, history, oldRevisions, policy: {
     return sendPart(request, reply, { cacheControl, found, shown: change, position: ({ revision }) => revision })
   })
 
-  const wholeText = { config: { isCostly: true }, schema: SCHEMAS.revision }
+  const wholeText = { config: { costly: 'text' }, schema: SCHEMAS.revision }
   app.get('/pages/:name/revisions/:revision', wholeText, async (request, reply) => {
     const name = nameIn(request)
     const { revision: number } = /** @type {{revision: number}} */ (request.params)
@@ -150,7 +150,7 @@ export async function historyApi (app, { store, history, oldRevisions, policy: {
     return { ...change(found), content: found.content }
   })
 
-  app.get('/pages/:name/difference', { schema: SCHEMAS.difference }, async (request, reply) => {
+  app.get('/pages/:name/difference', { config: { costly: 'difference' }, schema: SCHEMAS.difference }, async (request, reply) => {
     const name = nameIn(request)
     const { from, to } = /** @type {{from: number, to: number}} */ (request.query)
     const [before, after] = await Promise.all([history.findItem(name, from), history.findItem(name, to)])
@@ -179,7 +179,7 @@ export async function historyApi (app, { store, history, oldRevisions, policy: {
     return { name, revision, created }
   })
 
-  app.get('/changes', { schema: SCHEMAS.changes }, async (request, reply) => {
+  app.get('/changes', { config: { costly: 'list' }, schema: SCHEMAS.changes }, async (request, reply) => {
     const { author } = /** @type {{author?: string}} */ (request.query)
     const found = await history.changes({ author, before: readCursor(request, CHANGE_ID), limit: limitIn(request) })
     return sendPart(request, reply, { cacheControl, found, shown: change, position: ({ _id: id }) => String(id) })

@@ -116,7 +116,7 @@ const saveSchema = (deferred) => deferred
  */
 // eslint-disable-next-line max-lines-per-function -- a table of routes
 export async function pageApi (app, { store, policy: { listControl }, deferred }) {
-  app.get('/pages/:name', { config: { isCostly: true }, schema: SCHEMAS.read }, async (request, reply) => {
+  app.get('/pages/:name', { config: { costly: 'text' }, schema: SCHEMAS.read }, async (request, reply) => {
     const name = nameIn(request)
     const page = await store.findSource(name)
     if (page === null) {

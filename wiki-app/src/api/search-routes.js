@@ -125,7 +125,7 @@ export async function searchApi (app, { search, policy: { listControl: cacheCont
    *   (item: T) => string}} list
    */
   function listRoute (url, schema, { find, shown = (item) => /** @type {object} */ (item), position }) {
-    app.get(url, { schema }, async (request, reply) => {
+    app.get(url, { config: { costly: 'list' }, schema }, async (request, reply) => {
       const found = await find({ after: readCursor(request, ANY), limit: limitIn(request) }, request)
       return sendPart(request, reply, { cacheControl, found, shown, position })
     })
@@ -152,7 +152,7 @@ export async function searchApi (app, { search, policy: { listControl: cacheCont
   listRoute('/orphaned', SCHEMAS.orphaned, { find: search.orphaned, position: ({ name }) => name })
   listRoute('/wanted', SCHEMAS.wanted, { find: search.wanted, position: ({ name }) => name })
 
-  app.get('/search', { config: { isCostly: true }, schema: SCHEMAS.search }, async (request, reply) => {
+  app.get('/search', { config: { costly: 'search' }, schema: SCHEMAS.search }, async (request, reply) => {
     const [q, skip] = [wordsIn(request), Number(readCursor(request, HITS) ?? 0)]
     const limit = Math.min(limitIn(request), HITS_MAX - skip)
     const { items, more, freshness } = await search.byText({ q, skip, limit })

@@ -31,7 +31,7 @@ export async function crawlerRoutes (app, { sitemap, publicUrl }) {
     body: robotsText(absoluteRoot(request, publicUrl))
   }))
 
-  app.get('/sitemap.xml', { config: { isCostly: true } }, async (request, reply) => {
+  app.get('/sitemap.xml', { config: { costly: 'list' } }, async (request, reply) => {
     const root = absoluteRoot(request, publicUrl)
     const parts = await sitemap.parts()
     const urls = Array.from({ length: parts }, (_, index) => `${root}/sitemap/${index + 1}.xml`)
@@ -39,7 +39,7 @@ export async function crawlerRoutes (app, { sitemap, publicUrl }) {
     return sendRevalidated(request, reply, { cacheControl: FOR_AN_HOUR, type: XML, body })
   })
 
-  app.get('/sitemap/:part', { config: { isCostly: true }, schema: PART_SCHEMA }, async (request, reply) => {
+  app.get('/sitemap/:part', { config: { costly: 'list' }, schema: PART_SCHEMA }, async (request, reply) => {
     const { part } = /** @type {{part: string}} */ (request.params)
     const root = absoluteRoot(request, publicUrl)
     const pages = await sitemap.pages(Number.parseInt(part, 10))

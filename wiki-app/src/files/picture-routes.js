@@ -51,7 +51,7 @@ export async function pictureRoutes (app, { files, search }) {
     done()
   })
 
-  app.get('/edit/picture/:file', { config: { isCostly: true } }, async (request, reply) => {
+  app.get('/edit/picture/:file', { config: { costly: 'text' } }, async (request, reply) => {
     const file = await fileIn(request, files)
     // Its address has one word that no other has.
     const found = await search.byText({ q: file.filename, skip: 0, limit: PAGES_MAX }).catch(noTexts)

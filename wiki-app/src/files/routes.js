@@ -62,7 +62,7 @@ export async function fileRoutes (app, { files, maxBytes, policy }) {
     return reply.header('location', url).send({ url, alt, markdown, type, width, height, bytes, created })
   })
 
-  app.get('/files', { schema: LIST_SCHEMA }, async (request, reply) => {
+  app.get('/files', { config: { costly: 'list' }, schema: LIST_SCHEMA }, async (request, reply) => {
     const { before } = /** @type {{before?: string}} */ (request.query)
     const { items, more } = await files.list({ before, limit: FILES_PER_PART })
     const body = renderFor(request, 'files', {

@@ -23,7 +23,7 @@ const SCHEMAS = {
 export async function changesRoutes (app, { history, policy: { listControl: cacheControl }, publicUrl }) {
   app.addHook('onRequest', redirectUnknownQuery)
 
-  app.get('/changes', { schema: SCHEMAS.changes }, async (request, reply) => {
+  app.get('/changes', { config: { costly: 'list' }, schema: SCHEMAS.changes }, async (request, reply) => {
     const { author, before } = /** @type {{author?: string, before?: string}} */ (request.query)
     const { items, more } = await history.changes({ author, before, limit: ITEMS_PER_PART })
     const body = renderFor(request, 'changes', {
@@ -39,7 +39,7 @@ export async function changesRoutes (app, { history, policy: { listControl: cach
     return sendRevalidated(request, reply, { cacheControl, type: HTML, body })
   })
 
-  app.get('/changes.atom', { schema: SCHEMAS.feed }, async (request, reply) => {
+  app.get('/changes.atom', { config: { costly: 'list' }, schema: SCHEMAS.feed }, async (request, reply) => {
     const { author } = /** @type {{author?: string}} */ (request.query)
     const { items } = await history.changes({ author, limit: FEED_ITEMS })
     const bytesBefore = await history.bytesBefore(items)

@@ -79,7 +79,7 @@ function createRedirects (store, cacheControl) {
 
 /** @param {FastifyInstance} app @param {Context} context */
 function addHistory (app, { store, history, redirects, cacheControl }) {
-  app.get('/history/*', { schema: SCHEMAS.history }, async (request, reply) => {
+  app.get('/history/*', { config: { costly: 'history' }, schema: SCHEMAS.history }, async (request, reply) => {
     const name = nameIn(request)
     const url = historyUrl(name)
     if (isMisspelt(request, url)) return redirects.respell(request, reply, url)
@@ -110,7 +110,7 @@ function addHistory (app, { store, history, redirects, cacheControl }) {
 
 /** @param {FastifyInstance} app @param {Context} context */
 function addRevisions (app, { store, history, oldRevisions, redirects, cacheControl }) {
-  app.get('/revision/*', async (request, reply) => {
+  app.get('/revision/*', { config: { costly: 'history' } }, async (request, reply) => {
     const [, asked, digits] = /^(.+)\/([1-9]\d{0,8})$/.exec(/** @type {{'*': string}} */ (request.params)['*']) ?? []
     if (asked === undefined) throw new NoRevision()
     const [name, number] = [canonicalName(asked), Number(digits)]
@@ -137,7 +137,7 @@ function addRevisions (app, { store, history, oldRevisions, redirects, cacheCont
     }))
   })
 
-  app.get('/raw/*', { config: { isCostly: true } }, async (request, reply) => {
+  app.get('/raw/*', { config: { costly: 'text' } }, async (request, reply) => {
     const name = nameIn(request)
     if (isMisspelt(request, rawUrl(name))) return redirects.respell(request, reply, rawUrl(name))
     const page = await store.findSource(name)
@@ -166,7 +166,7 @@ function comparisonOf (name, items, head, { isPart }) {
 
 /** @param {FastifyInstance} app @param {Context} context */
 function addDifference (app, { history, oldRevisions, redirects, cacheControl }) {
-  app.get('/difference/*', { schema: SCHEMAS.compare }, async (request, reply) => {
+  app.get('/difference/*', { config: { costly: 'difference' }, schema: SCHEMAS.compare }, async (request, reply) => {
     const name = nameIn(request)
     const url = differencesUrl(name)
     if (isMisspelt(request, url)) return redirects.respell(request, reply, url)

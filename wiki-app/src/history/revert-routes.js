@@ -20,7 +20,7 @@ const FORM_SCHEMA = { type: 'object', required: ['revision'], properties: { revi
 
 /** @param {FastifyInstance} app @param {Context} context */
 export function addRevert (app, { store, history, oldRevisions, leave }) {
-  app.get('/edit/revert/*', { config: { isCostly: true }, schema: { querystring: FORM_SCHEMA } },
+  app.get('/edit/revert/*', { config: { costly: 'text' }, schema: { querystring: FORM_SCHEMA } },
     async (request, reply) => {
       const name = writableName(nameIn(request))
       if (isMisspelt(request, revertUrl(name))) return reply.redirect(revertUrl(name) + queryOf(request), 303)

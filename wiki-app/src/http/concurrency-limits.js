@@ -1,15 +1,29 @@
 import createError from '@fastify/error'
 import { createRequestQueue } from './request-queue.js'
 import { retryAfter } from './retry-after.js'
+import { createTurns } from './waiting.js'
 
-/** @import {RouteHandlerMethod} from 'fastify' */
+/** @import {FastifyRequest, RouteHandlerMethod} from 'fastify' */
+/** @import {Queued} from './request-queue.js' */
+/** @import {WaitingLine} from './waiting.js' */
 
 const READS = { first: 64, workMs: 100, workMaxMs: 1_000 }
 /** More saves at once do not finish sooner, and the database aborts such long transactions. */
 const WRITES = { first: 32, workMs: 500, workMaxMs: 5_000 }
-/** Ten texts of 1 MiB block the main thread, ten searches the database (`make bench-dearest`). */
+/**
+ * What costs more than a page: lists, old texts and their differences, searches, whole texts and exports. Ten texts of
+ * 1 MiB block the main thread, ten searches the database (`make bench-dearest`).
+ * @typedef {'list' | 'history' | 'difference' | 'search' | 'text' | 'export'} CostlyClass
+ */
+
+/** Of all costly classes together. */
 const COSTLY = { first: 2, running: { min: 2, max: 2 }, workMs: 100, workMaxMs: 5_000 }
 const COSTLY_WAIT_FACTOR = 10
+/** Far fewer than nginx lets through at once (`requestsAtOnceMax`): the rest is for pages. */
+const COSTLY_WAITING_MAX = 64
+/** For so long after a page view, costly reads leave half of the time to others. */
+const VIEWED_MS = 1_000
+const REST_MAX_MS = 250
 const SAFE = new Set(['GET', 'HEAD', 'OPTIONS'])
 
 const Busy = createError(
@@ -19,32 +33,48 @@ const Busy = createError(
 )
 
 /**
- * Three queues (reads, costly reads, writes), so that edits do not block readers (docs/decisions/0016).
- * @param {{waitMaxMs: number, workMaxMs?: number}} options  `waitMaxMs` 0: no limits
+ * Three queues (page views, costly reads, writes), so that edits do not block readers (docs/decisions/0016). In that of
+ * costly reads the classes take turns, so that each has its share, and in a class the networks of clients do
+ * (docs/decisions/0078).
+ * @param {{waitMaxMs: number, workMaxMs?: number, networkOf?: (request: FastifyRequest) => string}} options
+ *   `waitMaxMs` 0: no limits
  */
-export function createConcurrencyLimits ({ waitMaxMs, workMaxMs }) {
+export function createConcurrencyLimits ({ waitMaxMs, workMaxMs, networkOf = () => '' }) {
+  let viewedAt = -Infinity
+  const noteView = () => { viewedAt = performance.now() }
+  const restMs = (/** @type {number} */ ms) =>
+    performance.now() - viewedAt < VIEWED_MS ? Math.min(ms, REST_MAX_MS) : 0
   const busy = retryAfter(new Busy())
   const own = { waitMaxMs, refusal: () => busy, ...(workMaxMs !== undefined && { workMaxMs }) }
   const reads = createRequestQueue({ ...READS, ...own })
   const writes = createRequestQueue({ ...WRITES, ...own })
-  const costly = createRequestQueue({ ...COSTLY, ...own, waitMaxMs: COSTLY_WAIT_FACTOR * waitMaxMs })
+  /** @type {WaitingLine<Queued>} */
+  const waiting = createTurns(COSTLY_WAITING_MAX)
+  const costly = createRequestQueue({ ...COSTLY, ...own, waitMaxMs: COSTLY_WAIT_FACTOR * waitMaxMs, waiting, restMs })
 
   return {
     /** @template T @param {() => Promise<T>} read @returns {Promise<T> | undefined} undefined: no slot is free */
-    runNow: (read) => waitMaxMs === 0 ? read() : reads.runNow(read),
+    runNow (read) {
+      noteView()
+      return waitMaxMs === 0 ? read() : reads.runNow(read)
+    },
 
     /**
      * Drops queued requests whose connection closes.
-     * @param {RouteHandlerMethod} handler @param {{isCostly?: boolean}} [options] @returns {RouteHandlerMethod}
+     * @param {RouteHandlerMethod} handler @param {{costly?: CostlyClass}} [options]  for reads: default, a page view
+     * @returns {RouteHandlerMethod}
      * @throws {Error} 503 when no slot is free in time
      */
-    limited (handler, { isCostly = false } = {}) {
+    limited (handler, { costly: name } = {}) {
       if (waitMaxMs === 0) return handler
-      const readsOf = isCostly ? costly : reads
       return function (request, reply) {
-        const queue = SAFE.has(request.method) ? readsOf : writes
+        const work = () => handler.call(this, request, reply)
         // `request.raw.destroyed` is already true once a body has been read.
-        return queue.run(() => handler.call(this, request, reply), () => request.raw.socket.destroyed)
+        const isGone = () => request.raw.socket.destroyed
+        if (!SAFE.has(request.method)) return writes.run(work, isGone)
+        if (name !== undefined) return costly.run(work, isGone, { class: name, network: networkOf(request) })
+        noteView()
+        return reads.run(work, isGone)
       }
     }
   }

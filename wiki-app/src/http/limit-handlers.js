@@ -1,13 +1,14 @@
 import fp from 'fastify-plugin'
 
 /** @import {Database} from '../database/database.js' */
-/** @import {ConcurrencyLimits} from './concurrency-limits.js' */
+/** @import {ConcurrencyLimits, CostlyClass} from './concurrency-limits.js' */
 
 /** @import {RouteHandlerMethod} from 'fastify' */
 
 /**
  * @typedef {(request: import('fastify').FastifyRequest) => boolean} WithoutDatabase
- * @typedef {{database?: boolean, waitsItself?: boolean, isCostly?: boolean, withoutDatabase?: WithoutDatabase}} Config
+ * @typedef {{database?: boolean, waitsItself?: boolean, costly?: CostlyClass,
+ *   withoutDatabase?: WithoutDatabase}} Config
  */
 
 /**
@@ -18,14 +19,14 @@ export const limitHandlers = fp(
   /** @type {import('fastify').FastifyPluginAsync<{limits: ConcurrencyLimits, database: Database}>} */
   async function limitHandlers (app, { limits, database }) {
     app.addHook('onRoute', (route) => {
-      const { database: needed = true, waitsItself = false, isCostly = false, withoutDatabase } =
+      const { database: needed = true, waitsItself = false, costly, withoutDatabase } =
         /** @type {Config} */ (route.config ?? {})
       if (!needed) return
       const { handler: itself } = route
       const guarded = /** @type {RouteHandlerMethod} */ (database.whileAvailable(itself))
       const handler = withoutDatabase === undefined ? guarded : eitherOf(withoutDatabase, itself, guarded)
       // A handler that reads its body as it arrives could hold a slot for ever.
-      route.handler = waitsItself ? handler : limits.limited(handler, { isCostly })
+      route.handler = waitsItself ? handler : limits.limited(handler, { costly })
     })
   }
 )

@@ -1,10 +1,17 @@
 import { createInFlight } from '../process/in-flight.js'
+import { createFirstComeFirstServed } from './waiting.js'
+
+/** @import {WaitingLine} from './waiting.js' */
 
 const CHECK_MS = 50
 const LIMITS = { min: 8, max: 1_024 }
 const WAITING_MAX = 4_096
 
-/** @typedef {{since: number, checks: number}} Running */
+/**
+ * @typedef {{since: number, checks: number}} Running
+ * @typedef {{since: number, isGone: () => boolean, start: () => void, refuse: () => void, class?: string,
+ *   network?: string}} Queued
+ */
 
 /**
  * As much work runs at once as finishes within a short time; the rest waits.
@@ -15,18 +22,21 @@ const WAITING_MAX = 4_096
  * @property {number} workMs  target for the mean duration
  * @property {number} workMaxMs  longer work waits for something else, and frees its slot
  * @property {() => Error} refusal
+ * @property {WaitingLine<Queued>} [waiting]  who is next; default: who came first
+ * @property {(ms: number) => number} [restMs]  how long a slot stays free after work of `ms`; default: it does not
  * @param {Options} options
  */
 // eslint-disable-next-line max-lines-per-function -- the closure is the object
-export function createRequestQueue ({ waitMaxMs, first, running: bounds = LIMITS, workMs, workMaxMs, refusal }) {
+export function createRequestQueue ({
+  waitMaxMs, first, running: bounds = LIMITS, workMs, workMaxMs, refusal, restMs = () => 0,
+  waiting = createFirstComeFirstServed(WAITING_MAX)
+}) {
   let limit = first
   /**
    * Checks count instead of time: a process without CPU must not mistake its work for hanging.
    * @type {import('../process/in-flight.js').InFlight<Running>}
    */
   const running = createInFlight()
-  /** @type {{since: number, isGone: () => boolean, start: () => void, refuse: (error: Error) => void}[]} */
-  let waiting = []
   /** @type {NodeJS.Timeout | undefined} */
   let timer
   let done = 0
@@ -36,9 +46,9 @@ export function createRequestQueue ({ waitMaxMs, first, running: bounds = LIMITS
 
   function startWaiting () {
     while (running.size < limit && waiting.length > 0) {
-      const oldest = /** @type {typeof waiting[0]} */ (waiting.shift())
-      if (oldest.isGone()) oldest.refuse(refusal())
-      else oldest.start()
+      const next = waiting.take()
+      if (next.isGone()) next.refuse()
+      else next.start()
     }
   }
 
@@ -50,12 +60,8 @@ export function createRequestQueue ({ waitMaxMs, first, running: bounds = LIMITS
     adaptLimit()
     startWaiting()
     const now = performance.now()
-    const all = waiting
-    waiting = []
-    for (const each of all) {
-      if (each.isGone() || now - each.since >= waitMaxMs) each.refuse(refusal())
-      else waiting.push(each)
-    }
+    const over = waiting.remove(({ since, isGone }) => isGone() || now - since >= waitMaxMs)
+    for (const each of over) each.refuse()
     if (waiting.length > 0) return
     clearInterval(timer)
     timer = undefined
@@ -78,6 +84,12 @@ export function createRequestQueue ({ waitMaxMs, first, running: bounds = LIMITS
     doneMs += performance.now() - work.since
   }
 
+  /** @param {Running} entry */
+  function release (entry) {
+    finish(entry)
+    if (waiting.length > 0) startWaiting()
+  }
+
   /** Synchronous work does not count as running. @template T @param {() => T | Promise<T>} work */
   function startWork (work) {
     const since = performance.now()
@@ -91,8 +103,9 @@ export function createRequestQueue ({ waitMaxMs, first, running: bounds = LIMITS
     try {
       return await result
     } finally {
-      finish(entry)
-      if (waiting.length > 0) startWaiting()
+      const pauseMs = restMs(performance.now() - entry.since)
+      if (pauseMs > 0) setTimeout(release, pauseMs, entry).unref()
+      else release(entry)
     }
   }
 
@@ -103,18 +116,18 @@ export function createRequestQueue ({ waitMaxMs, first, running: bounds = LIMITS
     /**
      * @template T @param {() => T | Promise<T>} work
      * @param {() => boolean} isGone  the client has disconnected: drops the work
+     * @param {{class?: string, network?: string}} [turn]  whose turn it takes
      * @returns {T | Promise<T>}
      * @throws {Error} the refusal, when no slot is free in time or the queue is full
      */
-    run (work, isGone) {
+    run (work, isGone, turn = {}) {
       if (isFree()) return startWork(work)
-      if (waiting.length >= WAITING_MAX) return Promise.reject(refusal())
       timer ??= setInterval(check, CHECK_MS)
       return new Promise((resolve, reject) => {
         const start = () => {
           new Promise((resolve) => { resolve(startWork(work)) }).then(/** @type {any} */ (resolve), reject)
         }
-        waiting.push({ since: performance.now(), isGone, start, refuse: reject })
+        waiting.add({ ...turn, since: performance.now(), isGone, start, refuse: () => reject(refusal()) })
       })
     }
   }

@@ -58,7 +58,7 @@ function createAnswer ({ listControl }) {
 
 /** @param {FastifyInstance} app @param {Search} search @param {Answer} answer */
 function addSearches (app, search, answer) {
-  app.get('/pages', { schema: PAGES_SCHEMA }, async (request, reply) => {
+  app.get('/pages', { config: { costly: 'list' }, schema: PAGES_SCHEMA }, async (request, reply) => {
     const { q: asked = '', under, after } = /** @type {{q?: string, under?: string, after?: string}} */ (request.query)
     if (under !== undefined) return answer.send(request, reply, 'list', await subpagesOf(search, under, after))
     const q = asked.trim()
@@ -82,7 +82,7 @@ function addSearches (app, search, answer) {
     })
   })
 
-  app.get('/search', { config: { isCostly: true }, schema: SEARCH_SCHEMA }, async (request, reply) => {
+  app.get('/search', { config: { costly: 'search' }, schema: SEARCH_SCHEMA }, async (request, reply) => {
     const { q: asked = '', part: askedPart = '1' } = /** @type {{q?: string, part?: string}} */ (request.query)
     const [q, part] = [asked.trim(), Math.min(Number(askedPart), TEXT_PARTS_MAX)]
     const [titles, texts] = q === ''
@@ -127,7 +127,7 @@ async function subpagesOf (search, under, after) {
 
 /** @param {FastifyInstance} app @param {Search} search @param {Answer} answer */
 function addTags (app, search, answer) {
-  app.get('/tags', { schema: LIST_SCHEMA }, async (request, reply) => {
+  app.get('/tags', { config: { costly: 'list' }, schema: LIST_SCHEMA }, async (request, reply) => {
     const { after } = /** @type {{after?: string}} */ (request.query)
     const { items, more } = await search.tags({ after, limit: PAGES_PER_PART })
     return answer.send(request, reply, 'tags', {
@@ -138,7 +138,7 @@ function addTags (app, search, answer) {
     })
   })
 
-  app.get('/tags/:tag', { schema: LIST_SCHEMA }, async (request, reply) => {
+  app.get('/tags/:tag', { config: { costly: 'list' }, schema: LIST_SCHEMA }, async (request, reply) => {
     const tag = canonicalTag(/** @type {{tag: string}} */ (request.params).tag)
     const url = tagUrl(tag)
     if (isMisspelt(request, url)) return answer.redirect(reply, url)
@@ -156,7 +156,7 @@ function addTags (app, search, answer) {
 
 /** @param {FastifyInstance} app @param {Search} search @param {Answer} answer */
 function addLinks (app, search, answer) {
-  app.get('/links/*', { schema: LIST_SCHEMA }, async (request, reply) => {
+  app.get('/links/*', { config: { costly: 'list' }, schema: LIST_SCHEMA }, async (request, reply) => {
     const name = nameIn(request)
     const url = linksUrl(name)
     if (isMisspelt(request, url)) return answer.redirect(reply, url)
@@ -172,7 +172,7 @@ function addLinks (app, search, answer) {
     })
   })
 
-  app.get('/orphaned', { schema: LIST_SCHEMA }, async (request, reply) => {
+  app.get('/orphaned', { config: { costly: 'list' }, schema: LIST_SCHEMA }, async (request, reply) => {
     const { after } = /** @type {{after?: string}} */ (request.query)
     const { items, more } = await search.orphaned({ after, limit: PAGES_PER_PART })
     return answer.send(request, reply, 'list', {
@@ -184,7 +184,7 @@ function addLinks (app, search, answer) {
     })
   })
 
-  app.get('/wanted', { schema: LIST_SCHEMA }, async (request, reply) => {
+  app.get('/wanted', { config: { costly: 'list' }, schema: LIST_SCHEMA }, async (request, reply) => {
     const { after } = /** @type {{after?: string}} */ (request.query)
     const { items, more } = await search.wanted({ after, limit: PAGES_PER_PART })
     return answer.send(request, reply, 'list', {

@@ -97,7 +97,7 @@ function addForms (app, { store }) {
     return reply.type(HTML).send(renderFor(request, 'new', { title: 'New page' }))
   })
 
-  app.get('/edit/text/*', { config: { isCostly: true } }, async (request, reply) => {
+  app.get('/edit/text/*', { config: { costly: 'text' } }, async (request, reply) => {
     const name = writableName(nameIn(request))
     if (isMisspelt(request, editUrl(name))) return reply.redirect(editUrl(name), 303)
     const page = await store.findSource(name)

@@ -63,7 +63,7 @@ export function addRename (app, { store, leave }) {
  * @param {Pick<Context, 'store'> & {view: 'rename' | 'delete', url: (name: string) => string, title: string}} options
  */
 function addForm (app, { store, view, url, title }) {
-  app.get(`/edit/${view}/*`, { config: { isCostly: true } }, async (request, reply) => {
+  app.get(`/edit/${view}/*`, { config: { costly: 'text' } }, async (request, reply) => {
     const name = writableName(nameIn(request))
     if (isMisspelt(request, url(name))) return reply.redirect(url(name), 303)
     const page = await store.findSource(name)
