@@ -136,7 +136,9 @@ export async function buildApp (
 /** @param {Config} config @param {Awaited<ReturnType<typeof tracingOf>>} tracing */
 function limitsOf (config, tracing) {
   const networkOf = createNetworkKey(config.TRUSTED_PROXIES)
-  const limits = createConcurrencyLimits({ waitMaxMs: config.QUEUE_WAIT_MAX_MS, networkOf })
+  const limits = createConcurrencyLimits({
+    waitMaxMs: config.QUEUE_WAIT_MAX_MS, processes: config.WORKERS, networkOf
+  })
   return tracing ? tracing.waiting(limits) : limits
 }
 

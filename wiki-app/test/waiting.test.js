@@ -6,13 +6,15 @@ import { createTurns } from '../src/http/waiting.js'
 function build (most) {
   /** @type {string[]} */
   const refused = []
+  /** @type {Set<string>} */
+  const gone = new Set()
   /** @type {import('../src/http/waiting.js').WaitingLine<any>} */
   const line = createTurns(most)
   /** `class:network`, with a number if it is given. @param {string[]} all */
   const add = (...all) => {
     for (const name of all) {
       const [, group, network] = /** @type {RegExpExecArray} */ (/^(\w+):(\w+)/.exec(name))
-      line.add({ name, class: group, network, refuse: () => refused.push(name) })
+      line.add({ name, class: group, network, isGone: () => gone.has(name), refuse: () => refused.push(name) })
     }
   }
   const takeAll = () => {
@@ -20,7 +22,7 @@ function build (most) {
     while (line.length > 0) names.push(line.take().name)
     return names
   }
-  return { line, add, takeAll, refused }
+  return { line, add, takeAll, refused, gone }
 }
 
 test('classes take turns, and in each class networks do', () => {
@@ -39,8 +41,24 @@ test('a full line drops the newest of the network with most, in the class with m
   add('search:c 3', 'search:c 4')
   assert.deepEqual(refused.slice(2), ['search:c 3', 'search:c 4'], 'the class has as much as the other')
   add('list:d')
-  assert.equal(refused.length, 5, 'the newest network finds a place')
-  assert.equal(takeAll().length, 4)
+  assert.deepEqual(refused.slice(4), ['search:c 2'], 'of two that are as long, the one whose turn is later')
+  assert.deepEqual(takeAll(), ['history:a 1', 'search:c 1', 'list:d', 'history:b'])
+})
+
+test('where each network has one waiting, the newest is dropped, and never the next', () => {
+  const { add, takeAll, refused } = build(4)
+  add('history:a', 'history:b', 'history:c', 'history:d', 'search:e 1', 'search:e 2', 'search:e 3')
+  assert.deepEqual(refused, ['history:d', 'history:c', 'search:e 3'])
+  assert.deepEqual(takeAll(), ['history:a', 'search:e 1', 'history:b', 'search:e 2'])
+})
+
+test('a full line gives the place of a client that has gone to the next one', () => {
+  const { add, takeAll, refused, gone } = build(3)
+  add('history:a', 'history:b', 'history:c')
+  gone.add('history:b')
+  add('history:d')
+  assert.deepEqual(refused, ['history:b'])
+  assert.deepEqual(takeAll(), ['history:a', 'history:c', 'history:d'])
 })
 
 test('a full line of one class drops from the network with most, and refuses a further network where each has one', () => {

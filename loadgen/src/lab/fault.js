@@ -97,9 +97,8 @@ const timesOfCut = (times) => times.kind === 'origin-down'
   : [times.cut_began_at_us, times.mended_at_us]
 
 /**
- * Whether the wiki may have counted a request although the client got an error or a stale copy: the client gave it up,
- * at any time of the trial, or it was in flight when the origin's nginx was killed or while the link to the origin was
- * cut.
+ * Whether the wiki may have counted a request although the client got an error or a stale copy: it had no answer, at
+ * any time of the trial, or was in flight when the origin's nginx was killed or while the link to the origin was cut.
  * @param {Pick<import('./k6-rows.js').RequestSample, 'doneAtUs' | 'durationMs' | 'status' | 'cacheStatus'>} sample
  * @param {FaultTimes} times
  */

@@ -124,7 +124,8 @@ export async function historyApi (app, { store, history, oldRevisions, policy: {
     return reply.header('cache-control', cacheControl).redirect(pageUrl(target) + rest + queryIn(request), 302)
   }
 
-  app.get('/pages/:name/revisions', { config: { costly: 'history' }, schema: SCHEMAS.ofPage }, async (request, reply) => {
+  const ofPage = { config: { costly: 'history' }, schema: SCHEMAS.ofPage }
+  app.get('/pages/:name/revisions', ofPage, async (request, reply) => {
     const name = nameIn(request)
     const before = readCursor(request, NUMBER)
     const found = await history.ofPage({
@@ -150,7 +151,8 @@ export async function historyApi (app, { store, history, oldRevisions, policy: {
     return { ...change(found), content: found.content }
   })
 
-  app.get('/pages/:name/difference', { config: { costly: 'difference' }, schema: SCHEMAS.difference }, async (request, reply) => {
+  const difference = { config: { costly: 'difference' }, schema: SCHEMAS.difference }
+  app.get('/pages/:name/difference', difference, async (request, reply) => {
     const name = nameIn(request)
     const { from, to } = /** @type {{from: number, to: number}} */ (request.query)
     const [before, after] = await Promise.all([history.findItem(name, from), history.findItem(name, to)])

@@ -11,19 +11,21 @@ const READS = { first: 64, workMs: 100, workMaxMs: 1_000 }
 /** More saves at once do not finish sooner, and the database aborts such long transactions. */
 const WRITES = { first: 32, workMs: 500, workMaxMs: 5_000 }
 /**
- * What costs more than a page: lists, old texts and their differences, searches, whole texts and exports. Ten texts of
- * 1 MiB block the main thread, ten searches the database (`make bench-dearest`).
+ * What costs more than a page: lists, old texts and their differences, searches, whole texts and exports, which wait
+ * for a turn to begin alone. Ten texts of 1 MiB block the main thread, ten searches the database (`make
+ * bench-dearest`).
  * @typedef {'list' | 'history' | 'difference' | 'search' | 'text' | 'export'} CostlyClass
  */
 
 /** Of all costly classes together. */
 const COSTLY = { first: 2, running: { min: 2, max: 2 }, workMs: 100, workMaxMs: 5_000 }
 const COSTLY_WAIT_FACTOR = 10
-/** Far fewer than nginx lets through at once (`requestsAtOnceMax`): the rest is for pages. */
+/** Of all processes. Far fewer than nginx lets through at once (`requestsAtOnceMax`): the rest is for pages. */
 const COSTLY_WAITING_MAX = 64
-/** For so long after a page view, costly reads leave half of the time to others. */
+const COSTLY_WAITING_MIN = 8
+/** For so long after a page view, the slots of costly reads rest. */
 const VIEWED_MS = 1_000
-const REST_MAX_MS = 250
+const REST_MAX_MS = 2_000
 const SAFE = new Set(['GET', 'HEAD', 'OPTIONS'])
 
 const Busy = createError(
@@ -36,10 +38,10 @@ const Busy = createError(
  * Three queues (page views, costly reads, writes), so that edits do not block readers (docs/decisions/0016). In that of
  * costly reads the classes take turns, so that each has its share, and in a class the networks of clients do
  * (docs/decisions/0078).
- * @param {{waitMaxMs: number, workMaxMs?: number, networkOf?: (request: FastifyRequest) => string}} options
- *   `waitMaxMs` 0: no limits
+ * @param {{waitMaxMs: number, workMaxMs?: number, processes?: number, networkOf?: (request: FastifyRequest) => string}}
+ *   options  `waitMaxMs` 0: no limits
  */
-export function createConcurrencyLimits ({ waitMaxMs, workMaxMs, networkOf = () => '' }) {
+export function createConcurrencyLimits ({ waitMaxMs, workMaxMs, processes = 1, networkOf = () => '' }) {
   let viewedAt = -Infinity
   const noteView = () => { viewedAt = performance.now() }
   const restMs = (/** @type {number} */ ms) =>
@@ -49,7 +51,7 @@ export function createConcurrencyLimits ({ waitMaxMs, workMaxMs, networkOf = () 
   const reads = createRequestQueue({ ...READS, ...own })
   const writes = createRequestQueue({ ...WRITES, ...own })
   /** @type {WaitingLine<Queued>} */
-  const waiting = createTurns(COSTLY_WAITING_MAX)
+  const waiting = createTurns(Math.max(COSTLY_WAITING_MIN, Math.floor(COSTLY_WAITING_MAX / processes)))
   const costly = createRequestQueue({ ...COSTLY, ...own, waitMaxMs: COSTLY_WAIT_FACTOR * waitMaxMs, waiting, restMs })
 
   return {
@@ -61,11 +63,12 @@ export function createConcurrencyLimits ({ waitMaxMs, workMaxMs, networkOf = () 
 
     /**
      * Drops queued requests whose connection closes.
-     * @param {RouteHandlerMethod} handler @param {{costly?: CostlyClass}} [options]  for reads: default, a page view
+     * @param {RouteHandlerMethod} handler
+     * @param {{costly?: CostlyClass, isView?: boolean}} [options]  of reads; `isView`: costly reads rest beside it
      * @returns {RouteHandlerMethod}
      * @throws {Error} 503 when no slot is free in time
      */
-    limited (handler, { costly: name } = {}) {
+    limited (handler, { costly: name, isView = true } = {}) {
       if (waitMaxMs === 0) return handler
       return function (request, reply) {
         const work = () => handler.call(this, request, reply)
@@ -73,7 +76,7 @@ export function createConcurrencyLimits ({ waitMaxMs, workMaxMs, networkOf = () 
         const isGone = () => request.raw.socket.destroyed
         if (!SAFE.has(request.method)) return writes.run(work, isGone)
         if (name !== undefined) return costly.run(work, isGone, { class: name, network: networkOf(request) })
-        noteView()
+        if (isView) noteView()
         return reads.run(work, isGone)
       }
     }

@@ -8,7 +8,7 @@ const LIMITS = { min: 8, max: 1_024 }
 const WAITING_MAX = 4_096
 
 /**
- * @typedef {{since: number, checks: number}} Running
+ * @typedef {{since: number, checks: number, workedMs?: number}} Running
  * @typedef {{since: number, isGone: () => boolean, start: () => void, refuse: () => void, class?: string,
  *   network?: string}} Queued
  */
@@ -23,7 +23,7 @@ const WAITING_MAX = 4_096
  * @property {number} workMaxMs  longer work waits for something else, and frees its slot
  * @property {() => Error} refusal
  * @property {WaitingLine<Queued>} [waiting]  who is next; default: who came first
- * @property {(ms: number) => number} [restMs]  how long a slot stays free after work of `ms`; default: it does not
+ * @property {(ms: number) => number} [restMs]  how long a slot then rests, empty, after work of `ms`; default 0
  * @param {Options} options
  */
 // eslint-disable-next-line max-lines-per-function -- the closure is the object
@@ -81,7 +81,7 @@ export function createRequestQueue ({
   function finish (work) {
     if (!running.remove(work) || timer === undefined) return
     done++
-    doneMs += performance.now() - work.since
+    doneMs += work.workedMs ?? performance.now() - work.since
   }
 
   /** @param {Running} entry */
@@ -103,7 +103,8 @@ export function createRequestQueue ({
     try {
       return await result
     } finally {
-      const pauseMs = restMs(performance.now() - entry.since)
+      entry.workedMs = performance.now() - entry.since
+      const pauseMs = restMs(entry.workedMs)
       if (pauseMs > 0) setTimeout(release, pauseMs, entry).unref()
       else release(entry)
     }

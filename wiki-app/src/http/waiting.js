@@ -1,6 +1,7 @@
 /**
- * Work that waits for a slot: `class` and `network` are those of its request.
- * @typedef {{refuse: () => void, class?: string, network?: string}} Waiting
+ * Work that waits for a slot: `class` and `network` are those of its request, and `isGone` says whether its client has
+ * disconnected.
+ * @typedef {{refuse: () => void, isGone?: () => boolean, class?: string, network?: string}} Waiting
  */
 
 /**
@@ -36,9 +37,9 @@ function divide (line, isOver) {
 }
 
 /**
- * Classes take turns, and in each class the networks of clients do: much work of one delays the others by a turn. For
- * work of a class or network with less waiting, a full line drops the newest of the network with most, in the class
- * with most.
+ * Classes take turns, and in each class the networks of clients do: much work of one delays the others by a turn. When
+ * the line is full, new work replaces the newest of the longest network in the longest class. It is refused if its own
+ * class and network are as long, but for one.
  * @template {Waiting} W @param {number} most @returns {WaitingLine<W>}
  */
 export function createTurns (most) {
@@ -62,6 +63,9 @@ export function createTurns (most) {
 
     add (work) {
       const { class: name = '', network = '' } = work
+      if (count >= most) {
+        for (const gone of this.remove(({ isGone }) => isGone?.() ?? false)) gone.refuse()
+      }
       if (count >= most) {
         const longest = longestFor(classes, name, network)
         if (longest === null) return work.refuse()
@@ -105,17 +109,18 @@ export function createTurns (most) {
 const sizeOf = (networks) => [...networks.values()].reduce((sum, { length }) => sum + length, 0)
 
 /**
- * Where the newest work is dropped for one more of this class and network.
+ * Where the newest work is dropped for one more of this class and network. Of two that are as long, the one whose turn
+ * is later.
  * @param {Map<string, Map<string, {length: number}>>} classes @param {string} name @param {string} network
  * @returns {{name: string, network: string} | null} null: these have most already
  */
 function longestFor (classes, name, network) {
   const sizes = [...classes].map(([each, networks]) => ({ name: each, size: sizeOf(networks) }))
-  const largest = sizes.reduce((a, b) => b.size > a.size ? b : a)
+  const largest = sizes.reduce((a, b) => b.size >= a.size ? b : a)
   const isOther = largest.size > sizeOf(classes.get(name) ?? new Map()) + 1
   const networks = classes.get(isOther ? largest.name : name)
   if (networks === undefined) return null
-  const [longest, { length }] = [...networks].reduce((a, b) => b[1].length > a[1].length ? b : a)
+  const [longest, { length }] = [...networks].reduce((a, b) => b[1].length >= a[1].length ? b : a)
   if (!isOther && length <= (networks.get(network)?.length ?? 0) + 1) return null
   return { name: isOther ? largest.name : name, network: longest }
 }
