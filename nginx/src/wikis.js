@@ -27,8 +27,21 @@ export function wikisView (role, modulesDirectory) {
   const wrong = wikis.length === 0 ? '' : wikis.find((address) => !IPV4_AND_PORT.test(address))
   if (wrong !== undefined) throw new Error(`the role origin needs wikis as ip:port, not "${wrong}"`)
   const checked = areChecked(role, modulesDirectory)
-  const groups = checked ? upstreamGroups(wikis) : [{ name: 'wiki', addresses: wikis }]
-  return { wikis, several: wikis.length > 1, checked, groups, atOnceMax: role.requestsAtOnceMax ?? 0 }
+  const atOnceMax = role.requestsAtOnceMax ?? 0
+  const groups = (checked ? upstreamGroups(wikis) : [{ name: 'wiki', addresses: wikis }]).flatMap((group) => [
+    { ...group, atOnceMax, connections: group.addresses.length === wikis.length ? 1024 : 256 },
+    ...atOnceMax === 0 ? [] : [costlyOf(group, atOnceMax)]
+  ])
+  return { wikis, several: wikis.length > 1, checked, groups, atOnceMax }
+}
+
+/**
+ * Returns the group that costly reads go to, so that they leave all slots of the other one to page views and writes
+ * (conf/costly.conf). The wiki itself lets 64 wait, and chooses fairly among twice as many.
+ * @param {{name: string, addresses: string[]}} group @param {number} atOnceMax
+ */
+function costlyOf ({ name, addresses }, atOnceMax) {
+  return { name: `${name}_costly`, addresses, atOnceMax: Math.ceil(atOnceMax / 2), connections: 64 }
 }
 
 /**

@@ -56,7 +56,7 @@ for (const wikis of [1, 2]) {
       const others = wikis === 1 ? [] : await freePorts(1)
       origin = await startRole('origin', (incoming, response) => {
         if (incoming.url === '/breaks') incoming.socket.destroy()
-        else if (incoming.url === '/held') held.push(() => response.end('answered'))
+        else if (incoming.url === '/held' || incoming.url?.startsWith('/history/')) held.push(() => response.end('answered'))
         else response.end('at once')
       }, { requestsAtOnceMax: 2, others })
     })
@@ -79,6 +79,20 @@ for (const wikis of [1, 2]) {
       held = []
       assert.deepEqual((await Promise.all(two)).map(({ body }) => body), ['answered', 'answered'])
       assert.equal((await request(`${origin.url('source.localhost')}/`)).body, 'at once')
+    })
+
+    test('costly reads have slots of their own, half as many, and leave those of page views free', async () => {
+      const url = origin.url('source.localhost')
+      const costly = request(`${url}/history/a`)
+      assert.ok(await waitUntil(() => held.length === 1, WAIT_MAX_MS))
+      const refused = await request(`${url}/history/b`)
+      assert.deepEqual([refused.status, refused.headers['retry-after']], [503, '2'])
+      assert.equal((await request(`${url}/wiki/a`)).body, 'at once')
+      const two = [request(`${url}/held`), request(`${url}/history/a`, { method: 'POST', body: 'x' })]
+      assert.ok(await waitUntil(() => held.length === 3, WAIT_MAX_MS), 'what is no read has a slot of the others')
+      for (const answer of held) answer()
+      held = []
+      assert.deepEqual((await Promise.all([costly, ...two])).map(({ body }) => body), Array(3).fill('answered'))
     })
 
     test('a wiki that closes the connection causes a 502, not a 503', async () => {

@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import path from 'node:path'
 import { test } from 'node:test'
+import { ROOT } from '@stevec/harness/config'
 import mongoose from 'mongoose'
 import { createSitemap } from '../src/crawlers/sitemap.js'
 import { DISALLOWED } from '../src/crawlers/robots.js'
@@ -65,6 +68,14 @@ test('each read that costs more than a page is of a class, which takes turns wit
   const some = ['/pages', '/history/*', '/revision/*', '/difference/*', '/search', '/raw/*', '/api/v1/export']
   assert.deepEqual(some.map((url) => classes[url]),
     ['list', 'history', 'history', 'difference', 'search', 'text', 'export'])
+
+  const patterns = [...readFileSync(path.join(ROOT, 'nginx/conf/costly.conf'), 'utf8').matchAll(/^ {2}"~(.*)" "_costly";$/gm)]
+    .map(([, pattern]) => new RegExp(pattern))
+  assert.ok(patterns.length > 2)
+  for (const { url, config } of routes) {
+    const asked = `GET ${url.replace(/[*]|:\w+/g, 'a')}`
+    assert.equal(patterns.some((each) => each.test(asked)), config.costly !== undefined, `nginx knows ${url}`)
+  }
 })
 
 test('links from what crawlers read to what is disallowed say nofollow', async (t) => {

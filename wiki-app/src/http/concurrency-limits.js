@@ -20,7 +20,7 @@ const WRITES = { first: 32, workMs: 500, workMaxMs: 5_000 }
 /** Of all costly classes together. */
 const COSTLY = { first: 2, running: { min: 2, max: 2 }, workMs: 100, workMaxMs: 5_000 }
 const COSTLY_WAIT_FACTOR = 10
-/** Of all processes. Far fewer than nginx lets through at once (`requestsAtOnceMax`): the rest is for pages. */
+/** Of all processes. nginx lets up to twice as many through (`requestsAtOnceMax`). */
 const COSTLY_WAITING_MAX = 64
 const COSTLY_WAITING_MIN = 8
 /** For so long after a page view, the slots of costly reads rest. */
