@@ -44,6 +44,7 @@ const ALONE = [
   'loadgen/test/verify.test.js',
   'loadgen/test/slow/loads.test.js',
   'nginx/test/slow/edge-load.test.js',
+  'wiki-app/test/slow/crawlers.test.js',
   'wiki-app/test/slow/overload.test.js',
   'wiki-app/test/slow/slow-clients.test.js'
 ]

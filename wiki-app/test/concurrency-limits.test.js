@@ -42,6 +42,7 @@ async function build (t, options) {
       return 'done'
     }, { costly }))
   }
+  app.get('/health', limits.limited(async () => 'healthy', { isView: false }))
   t.after(() => {
     for (const end of working) end()
     return app.close()
@@ -157,6 +158,18 @@ test('beside page views, costly reads rest for as long as they worked', async (t
   assert.ok(performance.now() - endedAt >= 90, `the next one began after ${performance.now() - endedAt} ms`)
   working.shift()?.()
   await Promise.all([view, ...costly])
+})
+
+test('without a page view they do not rest: neither checks of health nor costly reads are one', async (t) => {
+  const { app, working, begun } = await build(t, { waitMaxMs: 60_000, workMaxMs: 600_000 })
+  assert.equal((await get(app, '/health')).statusCode, 200)
+  const costly = Array.from({ length: 3 }, async () => get(app, '/list'))
+  assert.ok(await waitUntil(() => begun() === 2, WAIT_MAX_MS))
+  for (const end of working.splice(0)) end()
+  await Promise.race(costly)
+  assert.equal(begun(), 3, 'the next one began when a slot was free, before a response was sent')
+  working.shift()?.()
+  await Promise.all(costly)
 })
 
 test('with a maximum wait of 0 there is no limit and no refusal', async (t) => {

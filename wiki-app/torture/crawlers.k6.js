@@ -44,11 +44,12 @@ export function visit () {
   counts[answer.status === 200 ? 'people_served' : 'people_failed'].add(1)
 }
 
-/** No address comes twice before all have come: pages × revisions of each kind. */
+/** No address comes twice before all have come. */
 export function crawl () {
   const number = exec.scenario.iterationInTest
-  const page = `page-${number % pages}`
-  const revision = 2 + Math.floor(number / pages) % (revisions - 1)
+  const turn = Math.floor(number / 3)
+  const page = `page-${turn % pages}`
+  const revision = 2 + Math.floor(turn / pages) % (revisions - 1)
   const url = [
     `/difference/${page}?from=${revision - 1}&to=${revision}`, `/revision/${page}/${revision}`,
     `/history/${page}?before=${revision}`

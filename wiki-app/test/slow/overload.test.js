@@ -1,20 +1,14 @@
 import assert from 'node:assert/strict'
-import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import test from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
-import { setCpuShare, dropGroup } from '@stevec/harness/cgroup'
-import { createLimits } from '@stevec/harness/limits'
 import { waitUntil } from '@stevec/harness/processes'
-import { requireTool } from '@stevec/harness/tools/locate'
-import { createClient } from '../../torture/client.js'
-import { createTestbed } from '../../torture/testbed.js'
 import { stored } from '../../torture/torture.js'
+import { needsRoot, runK6, startSlowedWiki } from './slowed-wiki.js'
 
 const LOAD = fileURLToPath(new URL('../../torture/overload.k6.js', import.meta.url))
 const PAGES = 50
-/** Of a core: so small that the load generator can easily send ten times the capacity of the wiki. */
+/** Of a core. */
 const CPU_SHARE = 0.03
 const DURATION_S = 10
 /** One request in this many saves a page. */
@@ -25,30 +19,20 @@ const CLOSED_S = 4
 const AT_ONCE = 32
 const RECOVERY_MAX_MS = 5_000
 const GROWTH_MAX_MIB = 100
-const OUTPUT_MAX_BYTES = 10_000_000
 
 /** @typedef {{count: number, med_ms: number, p99_ms: number, max_ms: number}} Answers */
 
 /** @param {number} pid */
 const residentMib = (pid) => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024
 
-const isRoot = process.getuid?.() === 0
-
 test('at ten times its capacity the wiki quickly refuses the excess, still serves the rest, ' +
   'and recovers after it', {
-  skip: isRoot ? false : 'needs root, to limit the CPU',
+  skip: needsRoot,
   timeout: 300_000
 }, async (t) => {
-  const limits = createLimits({ cpu_share: CPU_SHARE, memory_bytes: null }, () => {})
-  if (limits.controllers.cpu === undefined) return t.skip(`the CPU cannot be limited here: ${limits.missing.cpu}`)
-  const testbed = await createTestbed({ behindNginx: true, requestsAtOnceMax: AT_ONCE, cgroups: limits.directories })
-  t.after(async () => {
-    await testbed.remove()
-    dropGroup(limits.directories)
-  })
-  await testbed.start()
-  const client = createClient(testbed.url, AT_ONCE)
-  t.after(() => client.close())
+  const started = await startSlowedWiki(t, { cpuShare: CPU_SHARE, atOnce: AT_ONCE })
+  if (started === null) return
+  const { testbed, client, slow } = started
   const page = (/** @type {number} */ index) => client.ask('GET', `/wiki/page-${index % PAGES}`)
   const edit = (/** @type {number} */ index) =>
     client.ask('PUT', `/api/v1/pages/page-${index % PAGES}`, { json: { content: `${index} ${TEXT}` } })
@@ -59,7 +43,7 @@ test('at ten times its capacity the wiki quickly refuses the excess, still serve
       index % EDIT_EVERY === 0 ? edit(index + round) : page(index)))
   }
 
-  setCpuShare(limits, CPU_SHARE)
+  slow()
   const start = performance.now()
   let asked = 0
   await Promise.all(Array.from({ length: AT_ONCE }, async () => {
@@ -72,18 +56,8 @@ test('at ten times its capacity the wiki quickly refuses the excess, still serve
   const { pid } = testbed.wiki() ?? { pid: 0 }
   const before = residentMib(pid)
 
-  const k6Arguments = ['run', '--quiet', '--no-usage-report', '--log-format', 'raw', LOAD]
-  const { stdout, stderr } = await promisify(execFile)(requireTool('k6').path, k6Arguments, {
-    env: {
-      PATH: process.env.PATH,
-      URL: testbed.url,
-      RATE: String(Math.ceil(10 * capacity)),
-      DURATION_S: String(DURATION_S),
-      PAGES: String(PAGES),
-      EDIT_EVERY: String(EDIT_EVERY),
-      TEXT
-    },
-    maxBuffer: OUTPUT_MAX_BYTES
+  const { summary, stderr } = await runK6(LOAD, {
+    URL: testbed.url, RATE: Math.ceil(10 * capacity), DURATION_S, PAGES, EDIT_EVERY, TEXT
   })
   const endedAt = performance.now()
   assert.ok(await waitUntil(async () => {
@@ -93,7 +67,7 @@ test('at ten times its capacity the wiki quickly refuses the excess, still serve
   const recoveredMs = performance.now() - endedAt
 
   /** @type {{accepted: Answers, refused: Answers, other: number, dropped: number}} */
-  const { accepted, refused, other, dropped } = JSON.parse(stdout)
+  const { accepted, refused, other, dropped } = summary
   const ms = (/** @type {Answers} */ { med_ms: median, p99_ms: p99, max_ms: max }) =>
     `${median.toFixed(0)} / ${p99.toFixed(0)} / ${max.toFixed(0)} ms (median, p99, maximum)`
   t.diagnostic(`capacity ${capacity.toFixed(0)}/s with ${AT_ONCE} clients; offered ${(10 * capacity).toFixed(0)}/s, ${
