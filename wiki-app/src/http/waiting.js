@@ -40,9 +40,10 @@ function divide (line, isOver) {
  * Classes take turns, and in each class the networks of clients do: much work of one delays the others by a turn. When
  * the line is full, new work replaces the newest of the longest network in the longest class. It is refused if its own
  * class and network are as long, but for one.
- * @template {Waiting} W @param {number} most @returns {WaitingLine<W>}
+ * @template {Waiting} W @param {number} most @param {number} [mostOfANetwork]  in each class
+ * @returns {WaitingLine<W>}
  */
-export function createTurns (most) {
+export function createTurns (most, mostOfANetwork = Infinity) {
   /** Classes, and their networks, in the order of their turns. @type {Map<string, Map<string, W[]>>} */
   const classes = new Map()
   let count = 0
@@ -63,6 +64,7 @@ export function createTurns (most) {
 
     add (work) {
       const { class: name = '', network = '' } = work
+      if ((classes.get(name)?.get(network)?.length ?? 0) >= mostOfANetwork) return work.refuse()
       if (count >= most) {
         for (const gone of this.remove(({ isGone }) => isGone?.() ?? false)) gone.refuse()
       }

@@ -17,7 +17,8 @@ export const needsRoot = process.getuid?.() === 0 ? false : 'needs root, to limi
  * @param {import('node:test').TestContext} t
  * @param {{cpuShare: number, atOnce: number}} options  `atOnce`: requests in flight that nginx lets through
  * @returns {Promise<null | {testbed: Awaited<ReturnType<typeof createTestbed>>,
- *   client: ReturnType<typeof createClient>, slow: () => void}>} null: the test is skipped; the CPU has no limit here
+ *   client: ReturnType<typeof createClient>, slow: () => void}>}
+ *   null: the CPU cannot be limited here, and the test is skipped
  */
 export async function startSlowedWiki (t, { cpuShare, atOnce }) {
   const limits = createLimits({ cpu_share: cpuShare, memory_bytes: null }, () => {})
