@@ -14,7 +14,11 @@ const AT_ONCE = 500
 const KEYS = 200
 const LOAD_MS = 15_000
 const BYTE_EVERY_MS = 300
-const DISK_BYTES = 8 * 1024 ** 2
+/**
+ * Once it has room again, it has enough for all responses of the test, also when a slow machine still serves the load's
+ * connections meanwhile. A file that one worker evicts takes room until the other one has closed it, a second later.
+ */
+const DISK_BYTES = 64 * 1024 ** 2
 const BODY = 'x'.repeat(3_000)
 /** Each connection needs a file descriptor here; those of the origin do, too. */
 const descriptors = Number(spawnSync('sh', ['-c', 'ulimit -n'], { encoding: 'utf8' }).stdout) || Infinity
