@@ -1,8 +1,8 @@
 # stevec's one task runner. `make` alone lists the targets.
 .DEFAULT_GOAL := help
 .PHONY: help setup demo up down test test-slow verify verify-analysis torture torture-cluster test-containers \
-  test-cloudflare release image image-lock test-image bench flame bench-idle bench-cost bench-dearest bench-peers \
-  bench-pictures bench-edge fuzz-edge bench-report figures gallery lock
+  test-cloudflare release image image-lock test-image bench flame bench-idle bench-cost bench-dearest bench-crawlers \
+  bench-peers bench-pictures bench-edge fuzz-edge bench-report figures gallery lock
 
 # The tests' Node, one of those in .ci/node; empty: the one on PATH.
 NODE = $(STEVEC_NODE)
@@ -87,6 +87,9 @@ bench-cost: setup ## what a request costs against the number of pages and agains
 
 bench-dearest: setup ## how long readers wait beside the costliest anonymous requests
 	@node wiki-app/bench/dearest.js
+
+bench-crawlers: setup ## what readers and editors notice of crawlers at ten times the capacity; some 20 minutes
+	@node loadgen/bench/crawlers/main.js
 
 bench-peers: setup ## this wiki beside others, those that are installed (node wiki-app/bench/peers.js --help)
 	@node wiki-app/bench/peers.js

@@ -41,8 +41,9 @@ const OWN = { wikiArguments: WIKI_ARGUMENTS, wikiEnvironment: WIKI_ENVIRONMENT }
 /**
  * Starts the processes of a benchmark. Each is ready when it is returned. `stopAll`, which an interrupt calls, too,
  * stops all of them and removes their files.
+ * @param {{cgroups?: string[]}} [options]  directories of the control groups that they run in, but for a mongod
  */
-export function createServers () {
+export function createServers ({ cgroups } = {}) {
   const directory = mkdtempSync(path.join(tmpdir(), 'stevec-bench-'))
   /** @type {(() => Promise<void>)[]} */
   const stops = []
@@ -76,7 +77,7 @@ export function createServers () {
   async function start ({ name, command, args, env = {}, url, readyPath = '/', isReady }) {
     const logFile = path.join(directory, `${++started}-${name}.log`)
     const startedAt = performance.now()
-    const identity = await startProcess({ name, command, args, logFile, env: { ...process.env, ...env } })
+    const identity = await startProcess({ name, command, args, logFile, cgroups, env: { ...process.env, ...env } })
     const stop = () => stopProcess(identity)
     stops.push(stop)
     const ready = await waitUntil(

@@ -42,7 +42,7 @@ export function php (args, input = '', env = {}) {
 }
 
 /** Makes USER the owner of a directory that the wiki writes to. @param {string} directory */
-function handOver (directory) {
+export function handOver (directory) {
   if (process.getuid?.() === 0) spawnSync('chown', ['-R', `${USER}:`, directory])
 }
 
