@@ -53,8 +53,12 @@ export const nameOf = (number) => `${WORDS[number % WORDS.length]} page ${number
 /** @param {number} number @returns {string} Markdown of about 3 kB */
 export function textOf (number) {
   const sentence = Array.from({ length: 12 }, (_, index) => WORDS[(number * 7 + index * 5) % WORDS.length]).join(' ')
-  return `The common beginning. ${`Of ${sentence}. `.repeat(34)}\n\nunique${number} [[${nameOf(number + 1)}]]\n`
+  const link = isDeadEnd(number) ? '' : ` [[${nameOf(number + 1)}]]`
+  return `The common beginning. ${`Of ${sentence}. `.repeat(34)}\n\nunique${number}${link}\n`
 }
+
+/** @param {number} number */
+const isDeadEnd = (number) => number % 10 === 5
 
 /**
  * @param {number} number
@@ -73,7 +77,7 @@ function page (number, pages, revisions, renderer) {
     content,
     content_bytes: Buffer.byteLength(content),
     tags: [WORDS[number % WORDS.length]],
-    links: [nameOf((number + 1) % pages)],
+    links: isDeadEnd(number) ? [] : [nameOf((number + 1) % pages)],
     html,
     html_hash: hashOf(html),
     renderer,

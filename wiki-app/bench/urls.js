@@ -7,6 +7,7 @@ export const FINDING_URLS = [
   '/search?q=unique77', '/search?q=oak', '/search?q=common', '/search?q=oak&part=20',
   '/search?q=%22common+beginning%22', '/search?q=the+common+elm+oak+pine',
   '/tags', '/tags?after=elm', '/tags/oak', '/tags/oak?after=oak+page+500', linksUrl(nameOf(7)),
-  '/orphaned', '/orphaned?after=elm', '/wanted', '/wanted?after=Wanted+500',
+  '/orphaned', '/orphaned?after=elm', '/wanted', '/wanted?after=3+Wanted+500', '/dead-ends', '/dead-ends?after=elm',
+  '/care',
   '/changes', '/changes?author=elm', '/changes.atom', historyUrl(nameOf(7)), viewUrl(nameOf(7))
 ]

@@ -35,6 +35,7 @@ import { historyRoutes } from './history/history-routes.js'
 import { createSavedNotice } from './reading/saved-notice.js'
 import { shortLinkForms } from './short-links/short-link-forms.js'
 import { SHORT_LINK_ROUTE, shortLinkRoute } from './short-links/short-link-route.js'
+import { careRoutes } from './search/care-routes.js'
 import { searchRoutes } from './search/search-routes.js'
 import { statusRoutes } from './status/status-routes.js'
 import { watchingRoutes } from './watching/routes.js'
@@ -177,7 +178,7 @@ async function registerRoutes (app, { config, services, counter, processes, fast
     ...quick
   })
   await app.register(newPageRoute, { store })
-  await app.register(searchRoutes, { search, policy })
+  for (const routes of [searchRoutes, careRoutes]) await app.register(routes, { store, search, policy })
   const { mergeSave, deferred, watching, digests, waitUntilPurged } = services
   await app.register(editRoutes, { store, history, oldRevisions, mergeSave, deferred, waitUntilPurged })
   await app.register(shortLinkForms, { links: services.shortLinks, publicUrl: config.PUBLIC_URL })

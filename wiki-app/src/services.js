@@ -236,10 +236,10 @@ const storeSettingsOf = (config, tracing) => ({
  * @param {Pick<Parts, 'worker'> & {models: Models, connection: Connection, metrics?: ReturnType<typeof createMetrics>}}
  *   parts
  */
-function searchOf ({ SEARCH_DIRECTORY: directory }, log, { models, connection, worker, metrics }) {
+function searchOf ({ SEARCH_DIRECTORY: directory, HOME_PAGE: home }, log, { models, connection, worker, metrics }) {
   const words = createWords({ connection, collection: models.Pages.collection.name, directory, worker, log })
   metrics?.addWords(words)
-  return { words, search: createSearch(models, { words }) }
+  return { words, search: createSearch(models, { words, home }) }
 }
 
 /**

@@ -18,6 +18,9 @@ const DEMANDS = {
   'GET /links/*': 'anyone',
   'GET /orphaned': 'anyone',
   'GET /wanted': 'anyone',
+  'GET /dead-ends': 'anyone',
+  'GET /care': 'anyone',
+  'GET /random': 'anyone',
   'GET /healthz': 'anyone',
   'GET /status': 'anyone',
   'GET /status.json': 'anyone',
@@ -92,7 +95,7 @@ const DEMANDS = {
   ...Object.fromEntries([
     'openapi.json', 'counter', 'export', 'pages', 'pages/:name', 'pages/:name/backlinks', 'pages/:name/subpages',
     'pages/:name/revisions', 'pages/:name/revisions/:revision', 'pages/:name/difference',
-    'files', 'tags', 'tags/:tag/pages', 'orphaned', 'wanted', 'search', 'changes', 'short-links/:id', 'saves/:id'
+    'files', 'tags', 'tags/:tag/pages', 'orphaned', 'wanted', 'dead-ends', 'search', 'changes', 'short-links/:id', 'saves/:id'
   ].map((path) => [`GET /api/v1/${path}`, 'anyone'])),
   'GET /api/v1/watching': 'reader',
   'GET /api/v1/watching/changes': 'reader',

@@ -16,6 +16,8 @@ const wiki = useWiki()
 
 /** The lists that an edit without an author's name always makes stale. */
 const ALWAYS = ['/pages', '/changes', '/changes.atom', '/changes?author=', '/changes.atom?author=']
+/** Of what is counted, and `/dead-ends`. */
+const LISTS_OF_LINKS = ['/care', '/dead-ends', '/orphaned', '/wanted']
 /** @param {string} name */
 const ofPage = (name) => [`/wiki/${name}`, `/raw/${name}`, `/history/${name}`]
 
@@ -44,13 +46,13 @@ test('an edit purges all URLs it makes stale: page, history, lists, tags and pag
     return ear.take()
   }
   await save(app, 'a', 'see [b](/wiki/b)')
-  assert.deepEqual(await told(), [...ALWAYS, ...ofPage('a'), '/links/b', '/orphaned', '/wanted'].sort())
+  assert.deepEqual(await told(), [...ALWAYS, ...ofPage('a'), '/links/b', ...LISTS_OF_LINKS].sort())
 
   await save(app, 'a', 'see [b](/wiki/b), again')
   assert.deepEqual(await told(), [...ALWAYS, ...ofPage('a')].sort(), 'no list of links or of names changed')
 
   await save(app, 'a', 'see [b](/wiki/b) and [c](/wiki/c)')
-  const linked = [...ALWAYS, ...ofPage('a'), '/links/c', '/orphaned', '/wanted']
+  const linked = [...ALWAYS, ...ofPage('a'), '/links/c', ...LISTS_OF_LINKS]
   assert.deepEqual(await told(), linked.sort(), 'a page may have got its first link')
 
   await submit(app, 'b', { content: 'text', tags: 'x', author: 'Ana B' })
@@ -64,8 +66,7 @@ test('an edit purges all URLs it makes stale: page, history, lists, tags and pag
     '/wiki/a',
     '/tags',
     '/tags/x',
-    '/orphaned',
-    '/wanted'
+    ...LISTS_OF_LINKS
   ].sort(), 'page a shows its link differently now that the target exists')
 
   await app.inject({ method: 'POST', url: '/edit/rename/b', payload: { to: 'c' } })
@@ -74,7 +75,7 @@ test('an edit purges all URLs it makes stale: page, history, lists, tags and pag
 
   await app.inject({ method: 'DELETE', url: '/wiki/c' })
   const removed = await told()
-  for (const url of [...ofPage('c'), '/tags/x', '/tags', '/orphaned']) assert.ok(removed.includes(url), url)
+  for (const url of [...ofPage('c'), '/tags/x', '/tags', ...LISTS_OF_LINKS]) assert.ok(removed.includes(url), url)
 })
 
 /** @param {import('node:test').TestContext} t @param {string} uri */

@@ -179,6 +179,8 @@ test('unknown query parameters are removed by one redirect, which never names an
     ['/tags?r', '/tags'],
     ['/wanted?r=1', '/wanted'],
     ['/orphaned?r=1', '/orphaned'],
+    ['/dead-ends?r=1', '/dead-ends'],
+    ['/care?after=a', '/care'],
     ['/links/a?r=1', '/links/a'],
     ['/files?r=1', '/files']
   ]) {

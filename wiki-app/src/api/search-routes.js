@@ -4,6 +4,7 @@ import { canonicalTag } from '../pages/tags.js'
 import { nameIn } from './address.js'
 import { sendPart } from './answers.js'
 import { limitIn, readCursor } from './cursor.js'
+import { positionOf, WANTED_POSITION } from '../search/search.js'
 import { list, named, otherwise, partQuery, QUERY, strict, TAG_PARAMETER } from './schemas.js'
 
 /** @import {FastifyPluginAsync, FastifyRequest} from 'fastify' */
@@ -15,6 +16,7 @@ const HITS_MAX = 1_000
 /** Any name or tag: searches treat it as text. */
 const ANY = /^[^]{1,1000}$/u
 const HITS = /^[1-9]\d{0,2}$/
+const WANTED = new RegExp(WANTED_POSITION, 'su')
 
 const INDEX_FIELD = {
   schema: strict({
@@ -104,16 +106,25 @@ const SCHEMAS = {
   orphaned: {
     tags,
     summary: 'List the pages that no other links to',
-    description: 'In alphabetical order.',
+    description: 'In alphabetical order, without the home page. A link to a former name of a page is a link to the page, ' +
+      'and the redirect from there counts as one.',
     querystring: partQuery(),
     response: { 200: list('Names', 'NameItem', [{ name: 'Draft' }, { name: 'Handbook' }]), ...otherwise(304) }
   },
   wanted: {
     tags,
     summary: 'List names that pages link to and nobody has written yet',
-    description: 'The most wanted first.',
+    description: 'The most wanted first, those with as many links in alphabetical order. ' +
+      'You can write names of a part before you ask for the next.',
     querystring: partQuery(),
     response: { 200: list('Names', 'WantedItem', [{ name: 'Handbook/Speaking', sources: 1 }]), ...otherwise(304) }
+  },
+  deadEnds: {
+    tags,
+    summary: 'List the pages that link to no page',
+    description: 'In alphabetical order. Links in the text count, also to a name without a page and to the page itself.',
+    querystring: partQuery(),
+    response: { 200: list('Pages', 'PageItem', [WRITING]), ...otherwise(304) }
   }
 }
 
@@ -122,11 +133,11 @@ export async function searchApi (app, { search, policy: { listControl: cacheCont
   /**
    * @template T @param {string} url @param {object} schema
    * @param {{find: (part: Part, request: FastifyRequest) => Promise<Found<T>>, shown?: (item: T) => object, position:
-   *   (item: T) => string}} list
+   *   (item: T) => string, form?: RegExp}} list  `form`: of positions
    */
-  function listRoute (url, schema, { find, shown = (item) => /** @type {object} */ (item), position }) {
+  function listRoute (url, schema, { find, shown = (item) => /** @type {object} */ (item), position, form = ANY }) {
     app.get(url, { config: { costly: 'list' }, schema }, async (request, reply) => {
-      const found = await find({ after: readCursor(request, ANY), limit: limitIn(request) }, request)
+      const found = await find({ after: readCursor(request, form), limit: limitIn(request) }, request)
       return sendPart(request, reply, { cacheControl, found, shown, position })
     })
   }
@@ -150,7 +161,8 @@ export async function searchApi (app, { search, policy: { listControl: cacheCont
     ...pages
   })
   listRoute('/orphaned', SCHEMAS.orphaned, { find: search.orphaned, position: ({ name }) => name })
-  listRoute('/wanted', SCHEMAS.wanted, { find: search.wanted, position: ({ name }) => name })
+  listRoute('/wanted', SCHEMAS.wanted, { find: search.wanted, position: positionOf, form: WANTED })
+  listRoute('/dead-ends', SCHEMAS.deadEnds, { find: search.deadEnds, ...pages })
 
   app.get('/search', { config: { costly: 'search' }, schema: SCHEMAS.search }, async (request, reply) => {
     const [q, skip] = [wordsIn(request), Number(readCursor(request, HITS) ?? 0)]

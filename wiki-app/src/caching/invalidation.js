@@ -11,7 +11,7 @@ import { shortLinkUrl } from '../short-links/ids.js'
  * @typedef {{everything: false, urls: string[], tags: string[]} | {everything: true}} Stale
  */
 
-const LISTS_OF_LINKS = ['/wanted', '/orphaned']
+const LISTS_OF_LINKS = ['/care', '/wanted', '/orphaned', '/dead-ends']
 
 /**
  * Caches revalidate the rest: later parts of lists, searches, the API.

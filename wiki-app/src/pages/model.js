@@ -119,6 +119,8 @@ const targetSchema = new mongoose.Schema({
   short_linked: String
 }, { collection: 'targets', versionKey: false, strict: 'throw', strictQuery: 'throw' })
 targetSchema.index({ is: 1, sources: -1, _id: 1 }, { name: 'by_sources_and_name', collation: NAME_ORDER })
+// For a random page, see read-names.js.
+targetSchema.index({ is: 1, _id: 'hashed' }, { name: 'by_hash' })
 
 /**
  * @typedef {object} Tag

@@ -1,10 +1,17 @@
+import { randomBytes, randomInt } from 'node:crypto'
+import mongoose from 'mongoose'
+import { driverOf } from '../database/driver.js'
 import { kindOf } from './head.js'
 import { searchKey } from './search-key.js'
 
-const SIMILAR_MAX = 5
+const { Long, MaxKey, MinKey } = mongoose.mongo
 
-/** @param {Pick<import('./model.js').Models, 'Pages'>} models */
-export const createNameReads = ({ Pages }) => ({
+const SIMILAR_MAX = 5
+/** Small documents, of some 60 bytes. */
+const DRAWN_FROM = 32
+
+/** @param {Pick<import('./model.js').Models, 'Pages' | 'Targets'>} models */
+export const createNameReads = ({ Pages, Targets }) => ({
   /** @param {string} name @returns {Promise<import('./model.js').Target['is']>} what exists under the name */
   async findKind (name) {
     const fields = { revision: 1, deleted_at: 1, redirect_to: 1 }
@@ -24,5 +31,36 @@ export const createNameReads = ({ Pages }) => ({
       .lean()
       .exec()
     return pages.map(({ _id }) => _id)
+  },
+
+  /**
+   * Drawn from the 32 pages whose names have the next hashes after a random point, on a circle of all hashes. With up
+   * to 32 pages each is equally likely. With more, a page's chance is the mean of 32 gaps between hashes: for 19 of 20
+   * pages between 0.7 and 1.4 times that of an even draw. On a sharded cluster it is less even: the shards' answers are
+   * not merged in the order of hashes.
+   * @returns {Promise<string | null>} name of an existing page; null: there is none
+   */
+  async findRandom () {
+    const point = Long.fromBigInt(randomBytes(8).readBigInt64LE())
+    const found = await pagesByHash(Targets, { from: point, to: new MaxKey(), limit: DRAWN_FROM })
+    const rest = DRAWN_FROM - found.length
+    if (rest > 0) found.push(...await pagesByHash(Targets, { from: new MinKey(), to: point, limit: rest }))
+    return found.length === 0 ? null : found[randomInt(found.length)]
   }
 })
+
+/**
+ * The limits are values of the index as they are: a filter knows hashed indexes for equal values only.
+ * @param {import('./model.js').Models['Targets']} Targets
+ * @param {{from: unknown, to: unknown, limit: number}} range  without `to`
+ * @returns {Promise<string[]>} names of existing pages
+ */
+async function pagesByHash (Targets, { from, to, limit }) {
+  const found = await driverOf(Targets)
+    .find({}, { projection: { _id: 1 }, limit, batchSize: limit })
+    .hint('by_hash')
+    .min({ is: 'page', _id: from })
+    .max({ is: 'page', _id: to })
+    .toArray()
+  return found.map(({ _id }) => _id)
+}

@@ -7,14 +7,13 @@ import { SEARCH_MAX_MS } from './search.js'
 import { freshnessNotice, noTexts } from './freshness.js'
 import { redirectUnknownQuery } from '../http/known-query.js'
 import { canonicalName, linksUrl, tagUrl, viewUrl } from '../pages/name.js'
-import { newPageUrl } from '../writing/new-page-route.js'
 import { sendRevalidated } from '../http/send-revalidated.js'
 import { canonicalTag } from '../pages/tags.js'
 
 /** @import {FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest} from 'fastify' */
 /** @import {Search} from './search.js' */
 
-const PAGES_PER_PART = 50
+export const PAGES_PER_PART = 50
 const TITLES_PER_SEARCH = 10
 const TEXTS_PER_PART = 20
 /** For titles, beside a text search. */
@@ -22,8 +21,9 @@ const TITLES_SCAN_MAX_MS = 200
 /** For each part the database reads all parts before it. */
 const TEXT_PARTS_MAX = 50
 
+/** A name, or words. */
 const TEXT = { type: 'string', maxLength: 200, pattern: LINE }
-const LIST_SCHEMA = { querystring: { type: 'object', properties: { after: TEXT } } }
+export const LIST_SCHEMA = { querystring: { type: 'object', properties: { after: TEXT } } }
 const PAGES_SCHEMA = { querystring: { type: 'object', properties: { q: TEXT, under: TEXT, after: TEXT } } }
 const SEARCH_SCHEMA = {
   querystring: { type: 'object', properties: { q: TEXT, part: { type: 'string', pattern: '^[1-9]\\d{0,2}$' } } }
@@ -35,13 +35,13 @@ export async function searchRoutes (app, { search, policy }) {
   const answer = createAnswer(policy)
   addSearches(app, search, answer)
   addTags(app, search, answer)
-  addLinks(app, search, answer)
+  addBacklinks(app, search, answer)
 }
 
 /** @typedef {ReturnType<typeof createAnswer>} Answer */
 
 /** @param {import('../caching/cache-policy.js').CachePolicy} policy */
-function createAnswer ({ listControl }) {
+export function createAnswer ({ listControl }) {
   /**
    * @param {FastifyRequest} request @param {FastifyReply} reply @param {import('../views.js').View} view
    * @param {object} data
@@ -155,7 +155,7 @@ function addTags (app, search, answer) {
 }
 
 /** @param {FastifyInstance} app @param {Search} search @param {Answer} answer */
-function addLinks (app, search, answer) {
+function addBacklinks (app, search, answer) {
   app.get('/links/*', { config: { costly: 'list' }, schema: LIST_SCHEMA }, async (request, reply) => {
     const name = nameIn(request)
     const url = linksUrl(name)
@@ -171,50 +171,20 @@ function addLinks (app, search, answer) {
       ...parts(url, {}, after, more ? items[items.length - 1]._id : null)
     })
   })
-
-  app.get('/orphaned', { config: { costly: 'list' }, schema: LIST_SCHEMA }, async (request, reply) => {
-    const { after } = /** @type {{after?: string}} */ (request.query)
-    const { items, more } = await search.orphaned({ after, limit: PAGES_PER_PART })
-    return answer.send(request, reply, 'list', {
-      title: 'Orphaned pages: no other page’s text leads to them',
-      here: '/orphaned',
-      pages: items.map(({ name }) => ({ name, url: viewUrl(name) })),
-      nothing: 'There are none: every page can be reached by a link.',
-      ...parts('/orphaned', {}, after, more ? items[items.length - 1].name : null)
-    })
-  })
-
-  app.get('/wanted', { config: { costly: 'list' }, schema: LIST_SCHEMA }, async (request, reply) => {
-    const { after } = /** @type {{after?: string}} */ (request.query)
-    const { items, more } = await search.wanted({ after, limit: PAGES_PER_PART })
-    return answer.send(request, reply, 'list', {
-      title: 'Wanted pages: linked to, but not written yet',
-      here: '/wanted',
-      pages: items.map(({ name, sources }) => ({
-        name,
-        url: newPageUrl(name),
-        missing: true,
-        sources,
-        linksUrl: linksUrl(name)
-      })),
-      nothing: 'There are none: every link leads to a page.',
-      ...parts('/wanted', {}, after, more ? items[items.length - 1].name : null)
-    })
-  })
 }
 
 /**
  * @param {string} path @param {Record<string, string>} query  of the list
  * @param {string | undefined} after @param {string | null} last  the last item of this part; null: there are no more
  */
-const parts = (path, query, after, last) => ({
+export const parts = (path, query, after, last) => ({
   first: after === undefined,
   firstUrl: withQuery(path, query),
   nextUrl: last === null ? null : withQuery(path, { ...query, after: last })
 })
 
 /** @param {{_id: string, modified_at: Date}} page */
-function shown ({ _id: name, modified_at: modifiedAt }) {
+export function shown ({ _id: name, modified_at: modifiedAt }) {
   const at = modifiedAt.toISOString()
   return { name, url: viewUrl(name), modifiedAt: at, modified: readableTime(at) }
 }

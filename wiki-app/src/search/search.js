@@ -13,6 +13,8 @@ import { SearchTooLong } from '../words/errors.js'
 
 const LIST_FIELDS = { revision: 1, modified_at: 1 }
 export const SEARCH_MAX_MS = 1_000
+/** Of an item in the list of wanted names: how many pages link to it, and its name. */
+export const WANTED_POSITION = '^[1-9]\\d{0,8} .'
 /** https://github.com/mongodb/mongo/blob/master/src/mongo/base/error_codes.yml */
 const MAX_TIME_MS_EXPIRED = 50
 /** With whole texts, one part of a list would read up to 100 MiB. */
@@ -21,10 +23,11 @@ const EXCERPT_FROM_CHARS = 32_768
 /**
  * Every list comes from an index.
  * @param {Models} models
- * @param {{words: Pick<Words, 'search' | 'freshness'>, searchMaxMs?: number}} options
+ * @param {{words: Pick<Words, 'search' | 'freshness'>, home?: string, searchMaxMs?: number}} options  `home`: the page
+ *   at `/`
  */
 // eslint-disable-next-line max-lines-per-function -- independent queries
-export function createSearch ({ Pages, Targets, Tags }, { words, searchMaxMs = SEARCH_MAX_MS }) {
+export function createSearch ({ Pages, Targets, Tags }, { words, home = '', searchMaxMs = SEARCH_MAX_MS }) {
   /**
    * @template T @param {Promise<T>} search
    * @throws {Error} 503 for a costly query or a busy machine: the limit is wall time
@@ -145,11 +148,12 @@ export function createSearch ({ Pages, Targets, Tags }, { words, searchMaxMs = S
       )
     },
 
-    /** @param {Part} part */
+    /** Without the home page, where every reader begins. @param {Part} part */
     async orphaned ({ after, limit }) {
+      const isListed = { $ne: home, ...after !== undefined && { $gt: after } }
       /** @type {Target[]} */
       const found = await Targets
-        .find({ is: 'page', sources: 0, ...namesAfter(after) }, { _id: 1 })
+        .find({ is: 'page', sources: 0, _id: mongoose.trusted(isListed) }, { _id: 1 })
         .collation(NAME_ORDER)
         .sort({ _id: 1 })
         .limit(limit + 1)
@@ -158,16 +162,27 @@ export function createSearch ({ Pages, Targets, Tags }, { words, searchMaxMs = S
       return partOf(found.map(({ _id: name }) => ({ name })), limit)
     },
 
-    /** Those with most links first. @param {Part} part */
+    /**
+     * Pages whose text has no link to a page, written or not. A link of a page to itself is one, too.
+     * @param {Part} part @returns {Promise<Found<PageItem>>}
+     */
+    deadEnds: (part) => listOf({ links: [] }, part),
+
+    /**
+     * Those with most links first.
+     * @param {Part} part  `after`: a WANTED_POSITION. It has the number, so the list goes on there also when the name
+     *   has been written or is no longer linked to.
+     */
     async wanted ({ after, limit }) {
-      const last = after === undefined ? null : await Targets.findById(after, { sources: 1 }).lean().exec()
+      const last = after === undefined ? null : positionIn(after)
       const rest = last === null
         ? { sources: mongoose.trusted({ $gt: 0 }) }
         : {
             sources: mongoose.trusted({ $gt: 0, $lte: last.sources }),
+            // With `sources` in the second branch, too, the database would read all before the position.
             $or: [
               { sources: mongoose.trusted({ $lt: last.sources }) },
-              { _id: mongoose.trusted({ $gt: last._id }) }
+              { _id: mongoose.trusted({ $gt: last.name }) }
             ]
           }
       /** @type {Target[]} */
@@ -219,6 +234,15 @@ function searchGroups (q) {
     { filter: { search_key: mongoose.trusted({ $in: patterns }) }, test: begins },
     { filter: { search_key: mongoose.trusted({ $regex: elsewhere }) }, test: (key) => !begins(key) }
   ]
+}
+
+/** @param {{name: string, sources: number}} wanted @returns {string} its WANTED_POSITION */
+export const positionOf = ({ name, sources }) => `${sources} ${name}`
+
+/** @param {string} position  WANTED_POSITION */
+function positionIn (position) {
+  const space = position.indexOf(' ')
+  return { sources: Number(position.slice(0, space)), name: position.slice(space + 1) }
 }
 
 /** For the collation NAME_ORDER. @param {string} [name] */

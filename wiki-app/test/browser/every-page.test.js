@@ -80,6 +80,8 @@ const ADDRESSES = Object.freeze({
   tag: '/tags/one',
   'wanted pages': '/wanted',
   'orphaned pages': '/orphaned',
+  'pages without links': '/dead-ends',
+  'pages that need care': '/care',
   'links to a page': '/links/Home',
   pictures: '/files',
   API: '/api/',
