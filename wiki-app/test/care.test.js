@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
+import { fillWiki, nameOf } from '../bench/fill.js'
 import { BROWSER, get, save, untilCounted, useWiki } from './helper.js'
 import { peopleOnly } from './people.js'
 
@@ -59,10 +60,10 @@ test('a random page is an existing one, each is drawn, and neither caches nor cr
 })
 
 test('in a wiki of 300 pages a few hundred draws reach most of them, and none far too often', async (t) => {
-  const app = await wiki.build(t)
-  const payload = { content: 'text' }
-  const names = Array.from({ length: 300 }, (_, number) => `Page ${number}`)
-  for (const name of names) await app.inject({ method: 'PUT', url: `${API}/pages/${encodeURIComponent(name)}`, payload })
+  const uri = wiki.freshUri()
+  await fillWiki(uri, { pages: 300, revisions: 1 })
+  const app = await wiki.build(t, { MONGODB_URI: uri })
+  const names = Array.from({ length: 300 }, (_, number) => nameOf(number))
   /** @type {Map<string, number>} */
   const counts = new Map()
   for (let count = 0; count < 1_500; count++) {
@@ -97,7 +98,7 @@ test('a dead end is a page without a link, until it gets one', async (t) => {
   await save(app, 'a', 'text')
   await save(app, 'c', '[[nowhere]]')
   const { items } = (await get(app, `${API}/dead-ends`)).json()
-  assert.deepEqual(items.map(({ name, revision }) => [name, revision]), [['a', 1], ['b', 1]])
+  assert.deepEqual(items.map((/** @type {any} */ { name, revision }) => [name, revision]), [['a', 1], ['b', 1]])
   await save(app, 'b', '[[a]]')
   assert.deepEqual(await named(app, '/dead-ends'), ['a'])
   await save(app, 'b', 'no link')

@@ -109,7 +109,7 @@ test('the document is valid OpenAPI 3.1 and describes every route of the API', a
   )
 
   const operations = operationsIn(document)
-  assert.equal(operations.length, 28)
+  assert.equal(operations.length, 29)
   for (const { path: template, method, parameters = [], responses } of operations) {
     const named = parameters
       .filter((/** @type {any} */ parameter) => parameter.in === 'path')

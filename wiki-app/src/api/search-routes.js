@@ -36,6 +36,7 @@ const INDEX_FIELD = {
 const tags = ['search']
 const MODIFIED = { modified_at: '2026-01-01T10:00:00.000Z' }
 const HANDBOOK = { name: 'Handbook', revision: 1, ...MODIFIED }
+const DRAFT = { name: 'Draft', revision: 1, ...MODIFIED }
 const WRITING = { name: 'Handbook/Writing', revision: 2, ...MODIFIED }
 
 /** @type {Record<string, import('fastify').FastifySchema>} */
@@ -124,7 +125,7 @@ const SCHEMAS = {
     summary: 'List the pages that link to no page',
     description: 'In alphabetical order. Links in the text count, also to a name without a page and to the page itself.',
     querystring: partQuery(),
-    response: { 200: list('Pages', 'PageItem', [WRITING]), ...otherwise(304) }
+    response: { 200: list('Pages', 'PageItem', [DRAFT, WRITING]), ...otherwise(304) }
   }
 }
 
