@@ -21,6 +21,10 @@ test('an excerpt has the text of Markdown and HTML without their marks', () => {
     ['Press <kbd>Ctrl</kbd>,<br>or<!-- not\nthis --> so.', 'Press Ctrl, or so.'],
     ['A note[^1].\n\n[^1]: At the foot.', 'A note. At the foot.'],
     ['snake_case, 2*3*4, 2 * 3, a \\*star\\*, AT&amp;T &lt;b&gt;', 'snake_case, 2*3*4, 2 * 3, a *star*, AT&T <b>'],
+    ['Of $a_i * b_i$, $x^{*}_{1}$ and *em*.', 'Of $a_i * b_i$, $x^{*}_{1}$ and em.'],
+    ['$$\n\\sum_{i}[a](b) \\{<c>\\}\n$$\n\n*x*', '$$ \\sum_{i}[a](b) \\{<c>\\} $$ x'],
+    ['# A\n\n```math\n*a* _b_ | c\n```\n\n*x*', 'A *a* _b_ | c x'],
+    ['It costs $5, *not* $6 or \\$7 *and* 8$.', 'It costs $5, not $6 or $7 and 8$.'],
     ['…half](http://a.example/long', '…half']
   ]) assert.equal(plainText(markdown), text)
 })
@@ -41,7 +45,7 @@ test('a hit that no reader sees, in an address, gives way to one that is seen', 
 })
 
 const HOSTILE = ['[', '![', '](', '<', '<!--', '*', '_', '`', '|', '\\', '[^', '[[', '> ', '#', ' ', '\t', '\n- ',
-  'a\u0301\u0301', '😀', '<a ', '((']
+  'a\u0301\u0301', '😀', '<a ', '((', '$', '$$', '```math\n', '$a$']
 
 test('an excerpt is short and on one line for every text and query, and hostile texts take no longer', () => {
   const texts = fc.oneof(

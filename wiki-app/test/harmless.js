@@ -1,6 +1,18 @@
 import assert from 'node:assert/strict'
 
 const ID = '[^\\s"<>&]+'
+const EM = '[+-]?[\\d.]+(?:em|px|pt|width)?'
+const MATH_CLASS = 'math-(?:bold|italic|monospace|sans)|box|(?:up|down)diagonalstrike|horizontalstrike|left|right|top|' +
+  'bottom|tagged|line-(?:after|below)'
+/** Attributes that change the look of a formula, and nothing else. */
+const MATH = [
+  'display="block"', 'encoding="application/x-tex"', 'mathvariant="normal"', '(?:display|script)(?:style|level)="\\w+"',
+  '(?:fence|separator|stretchy|largeop|accent|accentunder)="(?:true|false)"', 'math(?:color|background)="[#\\w]+"',
+  `(?:width|height|depth|lspace|rspace|minsize|maxsize|mathsize|linethickness)="${EM}"`,
+  `class="(?:${MATH_CLASS})(?: (?:${MATH_CLASS}))*"`
+].join('|')
+const MATH_TAGS = 'math|semantics|annotation|mrow|mi|mn|mo|mtext|mspace|mstyle|mpadded|mphantom|mfrac|msqrt|mroot|msub|msup|' +
+  'msubsup|munder|mover|munderover|mtable|mtr|mtd'
 const TAG = new RegExp(`^<(?:${[
   '/?(?:p|blockquote|pre|code|em|strong|s|b|del|i|ins|kbd|mark|small|sub|sup|u|ul|ol|li|label|details|summary|table|thead|tbody|tr|th|td)|' +
     '/(?:h[2-6]|a|span|div|nav|section)|[bh]r /',
@@ -8,6 +20,7 @@ const TAG = new RegExp(`^<(?:${[
     'disabled(?: checked)?(?: data-task="[1-9]\\d*")? /',
   'div class="heading(?: text-title)?"|div class="callout callout-(?:note|tip|important|warning|caution)"|p class="callout-title"|nav class="contents" aria-label="Contents"|details open|' +
     'section class="footnotes" aria-label="Notes"',
+  `(?:${MATH_TAGS})(?: (?:${MATH}))*|/(?:${MATH_TAGS})|(?:div|span) class="math"`,
   'code class="language-[^"]*"|span class="(?:hljs|language)-[^"]*"|t[hd] class="(?:left|center|right)"',
   'img src="/files/[0-9a-f]{32}\\.(?:png|jpg|webp|gif)"(?: title="[^"]*")? alt="[^"]*" ' +
     'loading="lazy" decoding="async" /',

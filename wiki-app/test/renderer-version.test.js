@@ -9,7 +9,7 @@ const require = createRequire(import.meta.url)
 const MARKDOWN = new URL('../src/markdown/', import.meta.url)
 /** Files that do not render texts. */
 const OTHER_FILES = new Set(['missing.js', 'renderer.js', 'title.js', 'version.js'])
-const LIBRARIES = ['markdown-it', 'highlight.js', 'sanitize-html']
+const LIBRARIES = ['markdown-it', 'highlight.js', 'sanitize-html', 'katex']
 
 test('the last hash in SOURCE_HASHES matches the sources and libraries of the renderer', () => {
   const names = readdirSync(MARKDOWN).filter((name) => !OTHER_FILES.has(name)).sort()

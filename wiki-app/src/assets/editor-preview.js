@@ -26,7 +26,7 @@ async function show () {
     if (!answer.ok) throw new Error(answer.status === 401 ? SIGNED_OUT : detail)
     // The page has this line break, too.
     article.innerHTML = `\n${html}`
-    for (const box of article.querySelectorAll('pre, table')) {
+    for (const box of article.querySelectorAll('pre, table, .math, math:not([display])')) {
       if (box.scrollWidth > box.clientWidth) box.setAttribute('tabindex', '0')
     }
     preview.classList.remove('old')

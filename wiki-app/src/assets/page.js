@@ -103,9 +103,10 @@ addEventListener('keydown', (event) => {
   else element.click()
 })
 
-for (const box of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll('article pre, article table'))) {
+const wide = document.querySelectorAll('article :is(pre,table,.math,math:not([display]))')
+for (const box of /** @type {NodeListOf<HTMLElement>} */ (wide)) {
   if (box.scrollWidth > box.clientWidth) box.tabIndex = 0
-  if (!navigator.clipboard || box.tagName === 'TABLE') continue
+  if (!navigator.clipboard || box.tagName !== 'PRE') continue
   const copy = document.createElement('button')
   copy.className = 'copy'
   copy.textContent = 'Copy'
@@ -113,7 +114,7 @@ for (const box of /** @type {NodeListOf<HTMLElement>} */ (document.querySelector
     await navigator.clipboard.writeText(box.innerText)
     copy.textContent = 'Copied'
   }
-  // Beside the block, which it would narrow or scroll away with.
+  // Within the block it would scroll away.
   const holder = document.createElement('div')
   holder.className = 'holder'
   box.replaceWith(holder)

@@ -4,9 +4,11 @@ import { callouts } from './callouts.js'
 import { highlight } from './code.js'
 import { comments } from './comments.js'
 import { footnotes } from './footnotes.js'
+import { createFormulas } from './formulas.js'
 import { headings } from './headings.js'
 import { htmlTags } from './html-tags.js'
 import { links } from './links.js'
+import { maths } from './math.js'
 import { markBytesMax } from './missing.js'
 import { sanitize } from './sanitize.js'
 import { tables } from './tables.js'
@@ -19,12 +21,12 @@ const NESTING_MAX = 40
 /** Footnotes come before the rules that need the text in its shown order. */
 const markdownIt = new MarkdownIt('commonmark', { html: false, maxNesting: NESTING_MAX, xhtmlOut: false, highlight })
   .enable(['table', 'strikethrough'])
-  .use(tables).use(callouts).use(comments).use(htmlTags).use(autolinks)
+  .use(tables).use(maths).use(callouts).use(comments).use(htmlTags).use(autolinks)
   .use(wikiLinks).use(footnotes).use(links).use(headings).use(taskLists)
 
 /**
- * Names of linked pages, labels of defined notes.
- * @typedef {{links: Set<string>, footnotes: Set<string>}} PageEnv
+ * Names of linked pages, labels of defined notes, what makes formulas HTML.
+ * @typedef {{links: Set<string>, footnotes: Set<string>, formulas: import('./formulas.js').Formulas}} PageEnv
  */
 
 /**
@@ -32,7 +34,8 @@ const markdownIt = new MarkdownIt('commonmark', { html: false, maxNesting: NESTI
  * @returns {{bytes: number, html: string, links: string[]}} `html`: safe to show; '' when `bytes` exceeds the limit
  */
 export default function toHtml ({ markdown, maxBytes }) {
-  const env = /** @satisfies {PageEnv} */ ({ links: new Set(), footnotes: new Set() })
+  const formulas = createFormulas({ maxChars: maxBytes, escapeHtml: markdownIt.utils.escapeHtml })
+  const env = /** @satisfies {PageEnv} */ ({ links: new Set(), footnotes: new Set(), formulas })
   const rendered = markdownIt.render(markdown, env)
   if (rendered.length > maxBytes) return { bytes: Buffer.byteLength(rendered), html: '', links: [] }
   const html = sanitize(rendered)

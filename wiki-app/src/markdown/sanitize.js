@@ -1,5 +1,6 @@
 import sanitizeHtml from 'sanitize-html'
 import { CALLOUTS } from './callouts.js'
+import { MATH_ATTRIBUTES, MATH_CLASSES } from './math-elements.js'
 
 const HEADINGS = ['h2', 'h3', 'h4', 'h5', 'h6']
 
@@ -9,7 +10,8 @@ const ALLOWED = {
   allowedTags: [
     'span', 'td', 'p', 'li', 'a', 'code', 'div', 'tr', 'em', 'strong', 'label', 'input', ...HEADINGS, 'ul', 'pre', 'th',
     'br', 'hr', 'blockquote', 's', 'img', 'ol', 'table', 'thead', 'tbody', 'nav', 'section', 'details', 'summary',
-    'b', 'del', 'i', 'ins', 'kbd', 'mark', 'small', 'sub', 'sup', 'u'
+    'b', 'del', 'i', 'ins', 'kbd', 'mark', 'small', 'sub', 'sup', 'u',
+    ...Object.keys(MATH_ATTRIBUTES)
   ],
   allowedAttributes: {
     ...Object.fromEntries(HEADINGS.map((tag) => [tag, ['id']])),
@@ -21,19 +23,21 @@ const ALLOWED = {
     details: ['open'],
     nav: ['class', 'aria-label'],
     section: ['class', 'aria-label'],
-    ...Object.fromEntries(['code', 'span', 'div', 'p', 'th', 'td'].map((tag) => [tag, ['class']]))
+    ...Object.fromEntries(['code', 'span', 'div', 'p', 'th', 'td'].map((tag) => [tag, ['class']])),
+    ...MATH_ATTRIBUTES
   },
   allowedClasses: {
     a: ['anchor'],
     li: ['task'],
     nav: ['contents'],
     section: ['footnotes'],
-    div: ['heading', 'text-title', 'callout', ...CALLOUTS.map((kind) => `callout-${kind}`)],
+    div: ['heading', 'text-title', 'math', 'callout', ...CALLOUTS.map((kind) => `callout-${kind}`)],
     p: ['callout-title'],
     code: ['language-*'],
-    span: ['hljs-*', 'language-*'],
+    span: ['hljs-*', 'language-*', 'math'],
     th: ['left', 'center', 'right'],
-    td: ['left', 'center', 'right']
+    td: ['left', 'center', 'right'],
+    ...MATH_CLASSES
   },
   allowedSchemes: ['http', 'https', 'mailto'],
   allowedSchemesByTag: { img: [] },

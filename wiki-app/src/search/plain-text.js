@@ -1,5 +1,12 @@
 const LINK = /(?<!\\)!?\[([^[\]\n]{0,400})\](?:\([^()\n]{0,2000}(?:\([^()\n]{0,200}\)[^()\n]{0,200})?\)|\[[^[\]\n]{0,200}\])/g
 
+/** As in markdown/math.js: fenced, on lines of its own, in a line. */
+const FORMULA = /(?<=^ {0,3}```math *\n)[^]{1,4000}?(?=^ {0,3}```)|(?<!\\)\$\$[^$`]{1,4000}\$\$|(?<![\\\d$])\$(?![\s$])[^$`]{1,4000}(?<![\s\\])\$(?![\d$])/gm
+/** Signs of a formula are none of Markdown's. Until the end they are other characters, which Unicode leaves to us. */
+const SIGN = /[!-/:-@[-`{-~]/g
+const HIDDEN = /[\uE021-\uE07E]/g
+const HIDDEN_FROM = 0xE000
+
 /**
  * A snippet is cut anywhere, so there is nothing to parse. Every repetition is bounded or ends at the first other
  * character: hostile texts take no longer than others.
@@ -42,6 +49,15 @@ const STEPS = [
   [/\s+/gu, ' ']
 ]
 
-/** @param {string} markdown  a few kB @returns {string} its text on one line, without Markdown and HTML, not escaped */
-export const plainText = (markdown) =>
-  STEPS.reduce((text, [pattern, replacement]) => text.replace(pattern, replacement), markdown).trim()
+/**
+ * @param {string} markdown  a few kB
+ * @returns {string} its text on one line, without Markdown and HTML, not escaped; formulas as they are written
+ */
+export const plainText = (markdown) => STEPS
+  .reduce((text, [pattern, replacement]) => text.replace(pattern, replacement), markdown.replace(FORMULA, hidden))
+  .replace(HIDDEN, (sign) => String.fromCharCode(sign.charCodeAt(0) - HIDDEN_FROM))
+  .trim()
+
+/** @param {string} formula */
+const hidden = (formula) =>
+  formula.replace(SIGN, (sign) => String.fromCharCode(sign.charCodeAt(0) + HIDDEN_FROM))

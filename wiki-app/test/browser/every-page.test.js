@@ -16,6 +16,7 @@ const DEVICES = /** @type {const} */ ([
 
 /** Nothing breaks it into lines by itself. */
 const LONG = 'N'.padEnd(176, 'ame')
+const SUM = 'a_1 + \\frac{b}{2} + '.repeat(20)
 const EVERYTHING = `## It begins at the second level
 
 Some *text* with a [[missing page]], \`code\`, a note[^1] and a bare address: https://example.org/${'long/'.repeat(40)}.
@@ -37,6 +38,16 @@ Some *text* with a [[missing page]], \`code\`, a note[^1] and a bare address: ht
 \`\`\`js
 const long = '${'a long line '.repeat(20)}' // a comment
 \`\`\`
+
+It costs $5. Formulas: $E = mc^2$, $${SUM}c$, $\\nosuch$, and
+
+$$
+${SUM}c
+$$
+
+$$
+\\text{${'not closed '.repeat(20)}
+$$
 
 <details>
 <summary>More</summary>

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { useBrowser, write } from './helper.js'
+import { assertAccessible, useBrowser, write } from './helper.js'
 
 const browser = useBrowser()
 
@@ -120,6 +120,43 @@ test('while a cache has the old text, the address after a save stays that of the
   await page.unroute('**/wiki/a')
   await page.reload()
   await page.waitForURL((url) => url.search === '')
+})
+
+test('formulas are laid out without a script, and those too wide scroll in their own box', async (t) => {
+  const { app, page, visit } = await browser.open(t, PHONE)
+  const sum = 'a + '.repeat(60)
+  const matrix = '\\begin{matrix}a\\\\a\\\\a\\end{matrix}'
+  await write(app, 'a', `Price: $5\n\n$x$ $\\frac{x}{x}$ $${sum}a$\n\n$$\n${sum}${matrix}\n$$`)
+  const silent = await visit({ javaScriptEnabled: false })
+  await silent.goto('/wiki/a')
+  const height = async (/** @type {string} */ selector) =>
+    (await silent.locator(selector).last().boundingBox())?.height ?? 0
+  const letter = await height('p > math:nth-of-type(1) mi')
+  assert.ok(letter > 4, `${letter} px`)
+  assert.ok(await height('mfrac') > 1.5 * letter, 'a numerator stands above its denominator')
+  assert.ok(await height('mtable') > 2.5 * letter, 'rows stand below each other')
+  assert.equal(await silent.locator('math').count(), 4)
+
+  await page.goto('/wiki/a')
+  await assertAccessible(page, 'formulas', { dark: true })
+  const boxes = await page.locator('[tabindex="0"]').evaluateAll((found) => found.map(({ tagName }) => tagName))
+  assert.deepEqual(boxes, ['math', 'DIV'], 'the keyboard reaches what scrolls')
+  for (const box of ['p > math[tabindex]', 'div.math']) {
+    await page.locator(box).focus()
+    await page.keyboard.press('End')
+    await page.keyboard.press('ArrowRight')
+    await page.waitForFunction((selector) => Number(document.querySelector(selector)?.scrollLeft) > 0, box)
+  }
+})
+
+test('the preview shows formulas', async (t) => {
+  const { page } = await browser.open(t)
+  await page.goto('/edit/text/a')
+  await page.getByLabel('Text, in').fill('$$\n\\frac{1}{2}\n$$')
+  await page.getByRole('button', { name: 'Preview' }).click()
+  const fraction = page.getByRole('region', { name: 'Preview' }).locator('mfrac')
+  await fraction.waitFor()
+  assert.ok((await fraction.boundingBox())?.height ?? 0 > 10)
 })
 
 test('the menu closes with Escape and with a click elsewhere', async (t) => {
