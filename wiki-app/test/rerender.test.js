@@ -3,6 +3,7 @@ import test from 'node:test'
 import mongoose from 'mongoose'
 import { waitUntil } from '@stevec/harness/processes'
 import { createRenderer } from '../src/markdown/renderer.js'
+import { RENDERER_VERSION } from '../src/markdown/version.js'
 import { get, save, untilCounted, useWiki } from './helper.js'
 
 const wiki = useWiki()
@@ -148,6 +149,18 @@ test('HTML from before renderer versions had numbers is outdated', async (t) => 
     const isNew = async () => (await get(app, '/wiki/a')).body.includes('<p>old</p>')
     assert.ok(await waitUntil(isNew, PATIENCE_MS), `${renderer}`)
   }
+})
+
+test('a page from before there were formulas gets them, and keeps its prices', async (t) => {
+  const uri = wiki.freshUri()
+  const app = await wiki.build(t, { MONGODB_URI: uri })
+  await save(app, 'a', 'It costs $5 and $6, or $x$.')
+  const before = '<p>It costs $5 and $6, or $x$.</p>'
+  const pages = await pagesOf(t, uri)
+  await pages.updateOne({}, { $set: { renderer: RENDERER_VERSION - 1, html: Buffer.from(before) } })
+  assert.ok((await get(app, '/wiki/a')).body.includes(before))
+  const isNew = async () => (await get(app, '/wiki/a')).body.includes('<p>It costs $5 and $6, or <math>')
+  assert.ok(await waitUntil(isNew, PATIENCE_MS))
 })
 
 test('when link targets change, all readers see it at once, and the page is stored once', async (t) => {

@@ -19,7 +19,7 @@ const TOO_MANY = `a page has at most ${FORMULAS_MAX} formulas`
 const require = createRequire(import.meta.url)
 /** @type {typeof import('katex').default | undefined} */
 let katex
-/** With the first formula: it costs a thread 50 ms and some MiB. */
+/** With the first formula: it costs a thread a tenth of a second and some MiB. */
 const loaded = () => (katex ??= /** @type {typeof import('katex').default} */ (require('katex')))
 
 /** @typedef {{content: string, markup: string}} Formula  `markup`: the dollars around it; '' in fenced code */
