@@ -14,7 +14,7 @@ for (const [scheme, colours] of Object.entries({ light, dark })) {
   test(`text has enough contrast in ${scheme} colours (WCAG 2.2, success criterion 1.4.3)`, () => {
     for (const [text, ground] of [
       ['ink', 'paper'], ['soft', 'paper'], ['accent', 'paper'], ['bad', 'paper'], ['ink', 'good'], ['accent', 'good'],
-      ['ink', 'warn'], ['accent', 'warn'], ['bad', 'warn'],
+      ['ink', 'mark'], ['ink', 'warn'], ['accent', 'warn'], ['bad', 'warn'],
       ...['word', 'value', 'name'].map((name) => [name, 'paper']),
       ...['word', 'value', 'name', 'soft', 'bad', 'ink'].map((name) => [name, 'tint'])
     ]) {

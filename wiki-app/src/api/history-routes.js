@@ -63,7 +63,8 @@ const SCHEMAS = {
   difference: {
     tags,
     summary: 'Compare two revisions of a page',
-    description: 'Line by line, and only as much of it as can be read: `truncated` says whether there is more.',
+    description: 'Line by line, and only as much of it as can be read: `truncated` says whether there is more. ' +
+      'Of a line that changed in part, `words` says in which.',
     params: named(NAME),
     querystring: queryOf({ from: revisionParameter(1), to: revisionParameter(2) }, ['from', 'to']),
     response: {
@@ -71,7 +72,16 @@ const SCHEMAS = {
         name: NAME,
         from: 1,
         to: 2,
-        lines: [{ kind: 'removed', text: 'Use words.' }, { kind: 'added', text: 'Use plain words.' }],
+        lines: [
+          { kind: 'removed', text: 'Use words.', words: [{ text: 'Use words.', changed: false }] },
+          {
+            kind: 'added',
+            text: 'Use plain words.',
+            words: [
+              { text: 'Use ', changed: false }, { text: 'plain ', changed: true }, { text: 'words.', changed: false }
+            ]
+          }
+        ],
         truncated: false
       }),
       ...otherwise(302, 404, 422)

@@ -8,6 +8,7 @@ import { readNumbers } from './address.js'
 import { JSON_TYPE } from './answers.js'
 import { archiveApi } from './archive-routes.js'
 import { counterApi } from './counter-route.js'
+import { DIFFERENCE_SCHEMA } from './difference-schema.js'
 import { DIGEST_SCHEMA, digestApi } from './digest-routes.js'
 import { documentationRoutes } from './documentation.js'
 import { fileApi } from './file-routes.js'
@@ -71,8 +72,8 @@ export async function apiRoutes (app, {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', { parseAs: 'string' }, jsonParser(app))
   app.addContentTypeParser('*', async () => { throw new UnknownType() })
-  const schemas = [...SHARED_SCHEMAS, ...deferred ? [SAVE_SCHEMA] : [], ...watching ? WATCHING_SCHEMAS : [],
-    ...subscriptions ? [DIGEST_SCHEMA] : []]
+  const schemas = [...SHARED_SCHEMAS, DIFFERENCE_SCHEMA, ...deferred ? [SAVE_SCHEMA] : [],
+    ...watching ? WATCHING_SCHEMAS : [], ...subscriptions ? [DIGEST_SCHEMA] : []]
   for (const schema of schemas) app.addSchema(schema)
 
   app.addHook('onRequest', (_request, reply, done) => {

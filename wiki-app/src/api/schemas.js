@@ -4,7 +4,7 @@ const LIMIT_MAX = 100
 const LIMIT_DEFAULT = 50
 
 export const NAME = { type: 'string', description: 'The name of a page, in its one spelling. A slash makes a subpage.' }
-const REVISION = { type: 'integer', minimum: 0, maximum: 999_999_999 }
+export const REVISION = { type: 'integer', minimum: 0, maximum: 999_999_999 }
 const TIME = { type: 'string', format: 'date-time' }
 const TAGS = { type: 'array', items: { type: 'string' }, description: 'In lower case and alphabetical order.' }
 
@@ -66,30 +66,6 @@ export const SHARED_SCHEMAS = Object.entries({
   }),
   Change: strict(CHANGE),
   Revision: strict({ ...CHANGE, content: { type: 'string', description: 'Markdown, empty for a deletion.' } }),
-  Difference: strict({
-    name: NAME,
-    from: REVISION,
-    to: REVISION,
-    lines: {
-      type: 'array',
-      description: 'Empty when the texts are equal. Long parts that did not change are gaps, ' +
-        'and what would be too long to read is cut.',
-      items: {
-        type: 'object',
-        additionalProperties: false,
-        required: ['kind'],
-        properties: {
-          kind: { type: 'string', enum: ['same', 'added', 'removed', 'gap', 'cut'] },
-          text: { type: 'string' },
-          lines: { type: 'integer', description: 'With a gap or a cut: how many lines are left out.' }
-        }
-      }
-    },
-    truncated: {
-      type: 'boolean',
-      description: 'Whether anything of a change is left out: lines where a cut is, or the end of a long line.'
-    }
-  }),
   Hit: strict({
     name: NAME,
     revision: REVISION,

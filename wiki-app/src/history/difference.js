@@ -1,4 +1,5 @@
 import { diffArrays } from 'diff'
+import { markWords } from './marked-words.js'
 
 /** Work and memory grow with the square of the edits. */
 const EDITS_MAX = 1_000
@@ -9,9 +10,13 @@ const LINES_MAX = 2_000
 const LINE_MAX_CHARS = 10_000
 const CHARS_MAX = 100_000
 
+/** @typedef {{text: string, changed: boolean}} Word  a piece of a line, with or without what is new or gone */
+
 /**
+ * `words`: the same text in pieces, where the line replaces a similar one or is replaced by it.
  * `gap`: unchanged lines left out; `cut`: too many to show.
- * @typedef {{kind: 'same' | 'added' | 'removed', text: string} | {kind: 'gap' | 'cut', lines: number}} DifferenceLine
+ * @typedef {{kind: 'same' | 'added' | 'removed', text: string, words?: Word[]} |
+ *   {kind: 'gap' | 'cut', lines: number}} DifferenceLine
  */
 
 /** @typedef {{lines: DifferenceLine[], truncated: boolean}} Difference */
@@ -75,6 +80,8 @@ function finest (removed, added) {
 function createOutput () {
   /** @type {DifferenceLine[]} */
   const lines = []
+  /** @type {Set<DifferenceLine>} */
+  const shortened = new Set()
   let charsLeft = CHARS_MAX
   let hidden = 0
   let truncated = false
@@ -87,8 +94,9 @@ function createOutput () {
       const whole = texts[shown].replace(/\n$/, '')
       const text = beginningOf(whole, Math.min(LINE_MAX_CHARS, charsLeft))
       charsLeft -= Math.max(1, text.length)
-      truncated ||= text !== whole
-      lines.push({ kind, text })
+      const line = { kind, text }
+      if (text !== whole) shortened.add(line)
+      lines.push(line)
     }
     hidden += texts.length - shown
   }
@@ -122,7 +130,8 @@ function createOutput () {
     /** @returns {Difference} */
     done () {
       if (hidden > 0) lines.push({ kind: 'cut', lines: hidden })
-      return { lines, truncated: truncated || hidden > 0 }
+      markWords(lines, shortened)
+      return { lines, truncated: truncated || hidden > 0 || shortened.size > 0 }
     }
   }
 }

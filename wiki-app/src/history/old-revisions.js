@@ -110,5 +110,9 @@ class Refusal {}
 function sizeOf (value) {
   if (value instanceof Refusal) return 0
   if (Buffer.isBuffer(value)) return value.length
-  return value.lines.reduce((sum, line) => sum + LINE_BYTES + ('text' in line ? 2 * line.text.length : 0), 0)
+  return value.lines.reduce((sum, line) => sum + LINE_BYTES + ('text' in line ? bytesOf(line) : 0), 0)
 }
+
+/** The words are the text again. @param {{text: string, words?: unknown[]}} line */
+const bytesOf = ({ text, words }) =>
+  words === undefined ? 2 * text.length : 4 * text.length + LINE_BYTES * words.length

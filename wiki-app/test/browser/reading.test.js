@@ -58,6 +58,32 @@ test('keyboard shortcuts navigate, but not in text fields, and can be disabled p
   await page.waitForURL('/edit/text/a')
 })
 
+test('changed words stand out in light and dark colours and without colours, also where only spaces changed', async (t) => {
+  const { app, page } = await browser.open(t, PHONE)
+  await write(app, 'a', 'Use words.\n\nsome  spaces\n\nno\u200B width\n')
+  await write(app, 'a', 'Use plain words.\n\nsome spaces \n\nno width\n')
+  await page.goto('/difference/a?from=1&to=2')
+  const marks = await page.locator('.difference mark').all()
+  const lines = await Promise.all(marks.map((mark) => mark.evaluate(({ parentElement }) => parentElement?.localName)))
+  assert.deepEqual(lines, ['ins', 'del', 'ins', 'ins', 'del'])
+  for (const colorScheme of /** @type {const} */ (['light', 'dark'])) {
+    await page.emulateMedia({ colorScheme })
+    for (const [index, mark] of marks.entries()) {
+      const { decoration, weight, grounds, width } = await mark.evaluate((element) => ({
+        decoration: getComputedStyle(element).textDecorationLine,
+        weight: Number(getComputedStyle(element).fontWeight),
+        grounds: [element, element.parentElement, element.closest('pre')]
+          .map((each) => each && getComputedStyle(each).backgroundColor),
+        width: element.getBoundingClientRect().width
+      }))
+      assert.equal(decoration, lines[index] === 'ins' ? 'underline' : 'line-through')
+      assert.ok(weight >= 600)
+      assert.ok(!grounds.slice(1).includes(grounds[0]) && width >= 2, `${index}: ${grounds} ${width} px`)
+    }
+  }
+  await assertAccessible(page, 'marked words', { dark: true })
+})
+
 test('times are relative, with the exact time as title; without JavaScript they are exact', async (t) => {
   const { app, page, visit } = await browser.open(t)
   await write(app, 'a', 'text')
