@@ -83,7 +83,7 @@ test('the history compares any two revisions, and a comparison without numbers s
   assert.equal(offered(older), 11)
   assert.match(older, /<option value="60">60, the newest<\/option>/)
   for (const html of [body, older]) assert.match(html, /that are not offered here, change the numbers in the address/)
-  assert.match((await get(app, '/difference/a?from=2&to=57')).body, /<del>text 2<\/del>\n<ins>text 57<\/ins>/)
+  assert.match((await get(app, '/difference/a?from=2&to=57')).body, /<del>text <mark>2<\/mark><\/del>\n<ins>text <mark>57<\/mark><\/ins>/)
 
   assert.equal(await leadsTo('/difference/a'), '/difference/a?from=59&to=60')
   assert.equal(await leadsTo('/difference/a?from=3'), '/difference/a?from=3&to=60')
@@ -94,6 +94,22 @@ test('the history compares any two revisions, and a comparison without numbers s
   assert.match(bad.body, /numbers of two revisions, such as \?from=1&amp;to=2[^]*href="\/history\/a"/)
   await app.inject({ method: 'POST', url: '/edit/rename/a', payload: { to: 'b' } })
   assert.equal(await leadsTo('/difference/a'), '/difference/b')
+})
+
+test('a comparison says which change it ends with, and leads to the change before until there is none', async (t) => {
+  const app = await wiki.build(t)
+  await save(app, 'a', 'one')
+  await submit(app, 'a', { content: 'two', author: '<b>Žan', summary: 'a & b', base_revision: '1' })
+  await save(app, 'a', 'three')
+  const { body: last } = await get(app, '/difference/a?from=2&to=3')
+  assert.match(text(last), /From revision 2 to revision 3 The change before Revision 3: .* UTC , without a name /)
+  const before = /<a href="([^"]*)" rel="prev nofollow">/.exec(last)?.[1].replaceAll('&amp;', '&')
+  assert.equal(before, '/difference/a?from=1&to=2')
+  const { body: first } = await get(app, before)
+  assert.match(text(first), /Revision 2: .* UTC , by &lt;b&gt;Žan : a &amp; b /)
+  for (const url of [before, '/difference/a?from=3&to=1', '/difference/a?from=2&to=2']) {
+    assert.doesNotMatch((await get(app, url)).body, /rel="prev/, url)
+  }
 })
 
 test('two texts that have nothing in common are compared in bounded time', async (t) => {

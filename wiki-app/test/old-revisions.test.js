@@ -285,7 +285,7 @@ test('the text of a revision passes through the worker thread unchanged', async 
   assert.match((await get(app, '/revision/a/1')).body, /<p>Žan &amp; 😀<\/p>/)
   assert.match(
     (await get(app, '/difference/a?from=1&to=2', BROWSER)).body,
-    /<del>Žan &amp; 😀 <\/del>\n<ins>Žan &amp; 😀<\/ins>\n<ins>né<\/ins>/
+    /<del>Žan &amp; 😀<mark> <\/mark><\/del>\n<ins>Žan &amp; 😀<\/ins>\n<ins>né<\/ins>/
   )
 })
 

@@ -191,7 +191,9 @@ function addDifference (app, { history, oldRevisions, redirects, cacheControl })
       to,
       fromUrl: revisionUrl(name, from),
       toUrl: revisionUrl(name, to),
+      previousUrl: from < to && before.follows !== null ? differenceUrl(name, before.follows, from) : null,
       ...toolUrls(name),
+      change: changeItem(after),
       difference
     }))
   })
