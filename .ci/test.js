@@ -42,6 +42,7 @@ const LONG = [
 /** Files that measure times or take most of the machine: nothing runs at the same time. */
 const ALONE = [
   'loadgen/test/verify.test.js',
+  'loadgen/test/slow/bench-crawlers.test.js',
   'loadgen/test/slow/loads.test.js',
   'nginx/test/slow/edge-load.test.js',
   'wiki-app/test/slow/crawlers.test.js',

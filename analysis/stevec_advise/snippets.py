@@ -15,6 +15,11 @@ from stevec_advise.classes import EXTENSIONS, FILES, UrlClass
 from stevec_advise.setting import Setting
 
 Rule = tuple[UrlClass, Setting]
+# As nginx's `proxy_cache_valid`: a lifetime is for these. Without it an error would stay for as long as a page.
+ERRORS_VCL = """  if (beresp.status != 200 && beresp.status != 301 && beresp.status != 308) {
+    set beresp.ttl = 1s;
+    set beresp.uncacheable = true;
+  } els"""
 PURGE_VCL = """
 acl purgers { "127.0.0.1"; }
 sub vcl_recv {
@@ -24,6 +29,8 @@ sub vcl_recv {
   }
 }
 """
+# In Cloudflare's rules, a lifetime of −1 is `no-store`.
+NO_STORE = -1
 # Cloudflare stores such an answer, and asks each time.
 ORIGIN_ASKS = ", with Cache-Control: no-cache from the origin"
 ESCAPED = re.compile(r"\\(.)")
@@ -57,7 +64,7 @@ def varnish(rules: Sequence[Rule]) -> str:
     """Subroutines of VCL 4.1, which go before the site's own."""
     response = _chain(rules, 'regsub(bereq.url, "\\?.*", "")', _varnish_response)
     text = "# Varnish joins subroutines of one name: put this before your own.\n"
-    text += f"sub vcl_backend_response {{\n{response}}}\n"
+    text += f"sub vcl_backend_response {{\n{ERRORS_VCL}{response}}}\n"
     if any(setting.family == "purge" for _, setting in rules):
         text += PURGE_VCL
     return text
@@ -79,7 +86,7 @@ def _chain(rules: Sequence[Rule], path: str, lines_of: Callable[[Setting], list[
     text = ""
     for number, (url_class, setting) in enumerate(rules):
         body = "".join(f"    {line}\n" for line in lines_of(setting))
-        start = "  if" if number == 0 else " elsif"
+        start = "if" if number == 0 else " elsif"
         text += f'{start} ({path} ~ "{url_class.pattern}") {{\n    # {url_class.name}: {setting.words}\n{body}  }}'
     return text + "\n"
 
@@ -94,7 +101,11 @@ def cloudflare(rules: Sequence[Rule]) -> str:
 def _cloudflare_rule(url_class: UrlClass, setting: Setting) -> dict[str, Any]:
     parameters: dict[str, Any] = {"cache": setting.family != "none"}
     if setting.lifetime_s is not None:
-        parameters["edge_ttl"] = {"mode": "override_origin", "default": round(setting.lifetime_s)}
+        parameters["edge_ttl"] = {
+            "mode": "override_origin",
+            "default": round(setting.lifetime_s),
+            "status_code_ttl": [{"status_code_range": {"from": 400, "to": 599}, "value": NO_STORE}],
+        }
         parameters["serve_stale"] = {"disable_stale_while_updating": not setting.window_s}
     elif setting.revalidates:
         parameters["edge_ttl"] = {"mode": "respect_origin"}

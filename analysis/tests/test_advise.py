@@ -253,8 +253,11 @@ def test_rules_are_in_the_order_of_the_classes_and_cloudflares_in_reverse(tmp_pa
     assert main([site_log(tmp_path), "--stale", "1%", "--cache", "varnish"]) == 0
     text = capsys.readouterr().out
     assert text.index("# files: purge") < text.index("# /wiki/: purge")
+    assert text.index("beresp.status != 200") < text.index("# files: purge"), "an error gets no lifetime"
     assert main([site_log(tmp_path), "--stale", "1%", "--cache", "cloudflare"]) == 0
     rules = json.loads(capsys.readouterr().out)["rules"]
     assert [rule["description"].split(":")[0] for rule in rules] == ["/wiki/", "files"]
     assert rules[0]["expression"] == 'starts_with(http.request.uri.path, "/wiki/")'
+    errors = {"status_code_range": {"from": 400, "to": 599}, "value": -1}
+    assert rules[0]["action_parameters"]["edge_ttl"]["status_code_ttl"] == [errors]
     assert rules[1]["expression"].startswith('http.request.uri.path.extension in {"avif"')
