@@ -29,7 +29,7 @@ sub vcl_recv {
   }
 }
 """
-# In Cloudflare's rules, a lifetime of −1 is `no-store`.
+# In Cloudflare's rules, a lifetime of -1 is `no-store`.
 NO_STORE = -1
 # Cloudflare stores such an answer, and asks each time.
 ORIGIN_ASKS = ", with Cache-Control: no-cache from the origin"
