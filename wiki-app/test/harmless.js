@@ -24,8 +24,8 @@ const TAG = new RegExp(`^<(?:${[
   'code class="language-[^"]*"|span class="(?:hljs|language)-[^"]*"|t[hd] class="(?:left|center|right)"',
   'img src="/files/[0-9a-f]{32}\\.(?:png|jpg|webp|gif)"(?: title="[^"]*")? alt="[^"]*" ' +
     'loading="lazy" decoding="async" /',
-  'a(?: class="anchor")?(?: id="(?<referenceId>fnref:\\d+(?::\\d+)?)")?(?: href="(?<href>[^"]*)")?' +
-    '(?: title="[^"]*")?(?: aria-label="[^"]*")?'
+  'a(?: class="anchor")?(?: id="(?<referenceId>fnref:\\d+(?::\\d+)?)")?' +
+    '(?: href="(?<href>[^"]*)"(?<rel> rel="nofollow ugc")?)?(?: title="[^"]*")?(?: aria-label="[^"]*")?'
 ].join('|')})>$`)
 const VOID = new Set(['br', 'hr', 'img', 'input'])
 
@@ -50,7 +50,7 @@ export function assertHarmless (html) {
       open.push(name)
     }
 
-    const { id, noteId, referenceId, href } = match.groups ?? {}
+    const { id, noteId, referenceId, href, rel } = match.groups ?? {}
     for (const each of [id, noteId, referenceId]) {
       if (each === undefined) continue
       assert.ok(!ids.has(each), `the id ${each} occurs twice`)
@@ -58,6 +58,7 @@ export function assertHarmless (html) {
     }
     if (href === undefined) continue
     assert.ok(!href.startsWith('//'), href)
+    assert.equal(rel !== undefined, /^https?:/i.test(href), 'a link to another site is no recommendation')
     if (tag.includes('aria-label')) fragments.push(href.slice(1))
     // As a browser resolves it.
     const [address, base] = [href.replaceAll('&amp;', '&'), 'https://wiki.example/wiki/page']

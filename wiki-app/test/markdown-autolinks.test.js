@@ -10,7 +10,7 @@ const render = (markdown) => toHtml({ markdown, maxBytes: 10_000_000 })
 const linksIn = (markdown) => {
   const { html } = render(markdown)
   assertHarmless(html)
-  return [...html.matchAll(/<a href="([^"]*)">(.*?)<\/a>/g)].map(([, href, text]) => [href, text].map((each) =>
+  return [...html.matchAll(/<a href="([^"]*)"(?: rel="[^"]*")?>(.*?)<\/a>/g)].map(([, href, text]) => [href, text].map((each) =>
     each.replaceAll('&amp;', '&')))
 }
 /** Addresses that are their own text. @param {string} markdown @param {...string} addresses */
@@ -53,8 +53,8 @@ test('marks of Markdown within an address are part of it; around it they stay ma
   ])
   assert.equal(
     render('**https://example.org/** ~~www.example.org~~ *a@b.example*').html,
-    '<p><strong><a href="https://example.org/">https://example.org/</a></strong> ' +
-      '<s><a href="http://www.example.org">www.example.org</a></s> ' +
+    '<p><strong><a href="https://example.org/" rel="nofollow ugc">https://example.org/</a></strong> ' +
+      '<s><a href="http://www.example.org" rel="nofollow ugc">www.example.org</a></s> ' +
       '<em><a href="mailto:a@b.example">a@b.example</a></em></p>\n'
   )
   links('"https://example.org/a", \'https://example.org/b\'; https://example.org/c?! https://example.org/d&copy;',
@@ -78,7 +78,7 @@ test('an address in a link, an image or a heading becomes no second link', () =>
   assert.match(render('![https://example.org](/files/0123456789abcdef0123456789abcdef.png)').html,
     /alt="https:\/\/example\.org"/)
   assert.match(render('# See https://example.org/a').html, /<h2 id="see-https-example-org-a">See <a href/)
-  assert.match(render('|a|\n|-|\n|https://example.org|').html, /<td><a href="https:\/\/example\.org">/)
+  assert.match(render('|a|\n|-|\n|https://example.org|').html, /<td><a href="https:\/\/example\.org" rel="nofollow ugc">/)
 })
 
 test('an address is encoded, its text is as written; the wiki’s links to pages are not concerned', () => {

@@ -50,12 +50,13 @@ test('a relative Markdown link becomes absolute, and a link to a page is recorde
     ['mailto:me@example.org', 'mailto:me@example.org']
   ])) {
     const { html, links } = render(`[a](${href})`)
-    assert.equal(html, `<p><a href="${expected}">a</a></p>\n`)
+    const rel = expected.startsWith('https:') ? ' rel="nofollow ugc"' : ''
+    assert.equal(html, `<p><a href="${expected}"${rel}>a</a></p>\n`)
     assert.deepEqual(links, name === undefined ? [] : [name])
   }
   assert.match(
     render('[a](https://example.org/?a=1&b=2 "t")').html,
-    /<a href="https:\/\/example\.org\/\?a=1&amp;b=2" title="t">a<\/a>/
+    /<a href="https:\/\/example\.org\/\?a=1&amp;b=2" rel="nofollow ugc" title="t">a<\/a>/
   )
 })
 

@@ -62,7 +62,7 @@ test('a dollar is money: pages with prices stay as they are', () => {
   assert.equal(render('\\$5 and x\\$'), '<p>$5 and x$</p>\n')
   assert.equal(render('\\$x$ and $y\\$'), '<p>$x$ and $y$</p>\n')
   assert.equal(render('`$x$` and $5; set `PATH=$HOME`'), '<p><code>$x$</code> and $5; set <code>PATH=$HOME</code></p>\n')
-  assert.match(render('https://a.example/?a=$x&b=y$'), /^<p><a href="[^"]*">https:[^<]*<\/a><\/p>\n$/)
+  assert.match(render('https://a.example/?a=$x&b=y$'), /^<p><a href="[^"]*" rel="nofollow ugc">https:[^<]*<\/a><\/p>\n$/)
   assert.match(render('[a](/b?c=$d$)'), /^<p><a href="\/b\?c=\$d\$">a<\/a><\/p>\n$/)
   assert.match(render('```sh\necho $HOME$\n```'), /\$HOME\$/)
   assert.deepEqual(formulasIn('It costs $5, then $x$'), ['x'])

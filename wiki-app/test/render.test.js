@@ -53,7 +53,7 @@ test('only images uploaded to the wiki are shown; others become links', () => {
   )
   assert.equal(
     render('![A dot](https://example.org/dot.png "t")'),
-    '<p><a href="https://example.org/dot.png" title="t">A dot</a></p>\n'
+    '<p><a href="https://example.org/dot.png" rel="nofollow ugc" title="t">A dot</a></p>\n'
   )
   assert.equal(render('![](/wiki/stevec)'), '<p><a href="/wiki/stevec">/wiki/stevec</a></p>\n')
   assert.equal(

@@ -8,6 +8,13 @@ import { resolveAddress } from './page-address.js'
 
 const LINKS_MAX = 500
 const SCHEMES = new Set(['http', 'https', 'mailto'])
+/**
+ * A link there is an author's, not the wiki's recommendation, so writing it brings spammers nothing:
+ * https://developers.google.com/search/docs/crawling-indexing/qualify-outbound-links
+ */
+const OTHER_SITE = /^https?:/i
+/** @type {[string, string][]} */
+const NO_RECOMMENDATION = [['rel', 'nofollow ugc']]
 const UPLOAD = /^\/files\/[0-9a-f]{32}\.(?:png|jpg|webp|gif)$/
 
 /**
@@ -45,12 +52,19 @@ function rewrite (tokens, state) {
     // HTML allows no link within a link.
     if (token.type === 'link_open' && depth++ > 0) continue
     if (token.type === 'link_close' && --depth > 0) continue
-    if (token.type === 'link_open') token.attrSet('href', recordLink(String(token.attrGet('href')), state))
+    if (token.type === 'link_open') setAddress(token, String(token.attrGet('href')), state)
     if (token.type === 'image' && !UPLOAD.test(String(token.attrGet('src')))) {
       kept.push(...asLink(token, depth === 0, state))
     } else kept.push(token)
   }
   return kept
+}
+
+/** @param {Token} open @param {string} given @param {StateCore} state */
+function setAddress (open, given, state) {
+  const href = recordLink(given, state)
+  const others = (open.attrs ?? []).filter(([name]) => name !== 'href')
+  open.attrs = [['href', href], ...OTHER_SITE.test(href) ? NO_RECOMMENDATION : [], ...others]
 }
 
 /** @param {string} given @param {StateCore} state  records the page that the address links to */
@@ -68,7 +82,7 @@ function asLink (image, linked, state) {
   text.content = inlineText(image.children ?? []) || src
   if (!linked) return [text]
   const open = new state.Token('link_open', 'a', 1)
-  open.attrSet('href', recordLink(src, state))
+  setAddress(open, src, state)
   const title = image.attrGet('title')
   if (title !== null) open.attrSet('title', title)
   return [open, text, new state.Token('link_close', 'a', -1)]

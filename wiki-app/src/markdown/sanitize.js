@@ -15,7 +15,7 @@ const ALLOWED = {
   ],
   allowedAttributes: {
     ...Object.fromEntries(HEADINGS.map((tag) => [tag, ['id']])),
-    a: ['href', 'title', 'id', 'class', 'aria-label'],
+    a: ['href', { name: 'rel', multiple: true, values: ['nofollow', 'ugc'] }, 'title', 'id', 'class', 'aria-label'],
     img: ['src', 'title', 'alt', 'loading', 'decoding'],
     ol: ['start'],
     li: ['id', 'class'],
