@@ -68,6 +68,25 @@ test('a dollar is money: pages with prices stay as they are', () => {
   assert.deepEqual(formulasIn('It costs $5, then $x$'), ['x'])
 })
 
+test('dollars of programs, names and other marks are no formulas', () => {
+  for (const text of [
+    'set $HOME/bin:$PATH', 'key=$(cat x) val=$(cat y)', '$MY_VAR/x:$OTHER_VAR', '($foo,$bar)', '${a}/${b}', '^foo$|^bar$',
+    '10 PRINT A$;B$', 'kill $$; echo $$', 'A$AP and A$AP', 'Micro$oft and Window$', 'US$/l and US$/km', 'US$5, not A$',
+    '$5-10k or A$', 'costs $5 (US$)', 'Price: $–$$', 'rated $-$$$', '($) or (US$)', 'It costs $5 now, in US$.'
+  ]) assert.equal(render(text), `<p>${text}</p>\n`)
+  for (const [text, shown] of [
+    ['[A$AP](https://a.example/A$AP_Rocky)', /<a href="[^"]*A\$AP_Rocky"[^>]*>A\$AP<\/a>/],
+    ['see $A [[Home]] B$', /see \$A <a href="\/wiki\/Home">Home<\/a> B\$/],
+    ['[US$](/wiki/Dollar) and [$](/wiki/Canadian)', /Dollar">US\$<.*Canadian">\$</],
+    ['$a_1 www.e.example/x/$b', /<a href="http:\/\/www\.e\.example\/x\/\$b"/],
+    ['<kbd>$</kbd> and <kbd>$</kbd>', /^<p><kbd>\$<\/kbd> and <kbd>\$<\/kbd><\/p>/],
+    ['Price $a_1 <!-- TODO US$ --> end', /^<p>Price \$a_1\s+end<\/p>/]
+  ]) assert.match(render(String(text)), /** @type {RegExp} */ (shown))
+  assert.deepEqual(formulasIn('$AB = CD$, $ab = cd$, $(a,b]$, 2$\\pi$, $\\alpha$s, $n$-th'), [
+    'AB = CD', 'ab = cd', '(a,b]', '\\pi', '\\alpha', 'n'
+  ])
+})
+
 test('what is no formula is shown as it was written, with the reason', () => {
   assert.equal(
     render('a $\\nosuch<b>$ c'),
@@ -76,7 +95,8 @@ test('what is no formula is shown as it was written, with the reason', () => {
   assert.match(render('$$\n\\frac{1\n$$'), /^<pre><code>\$\$\\frac\{1\$\$<\/code><\/pre>\n<p><small>\(no formula: /)
   assert.match(render(`$${'x'.repeat(4_001)}$`), /<code>\$x{4001}\$<\/code> <small>\(no formula: a formula has at most 4000/)
   assert.match(render(`$${'x'.repeat(4_000)}$`), /<math>/)
-  assert.match(render('$5 (10% off, not in US$)'), /<code>\$5 \(10% off, not in US\$<\/code>/, 'a comment hides nothing')
+  assert.match(render('$a_1 % off$'), /<code>\$a_1 % off\$<\/code>/, 'a comment hides nothing')
+  assert.match(render('$\\phase{x}$'), /<code>.*no formula: browsers have no sign for “phasorangle”/)
 })
 
 test('a page has a limited number of formulas, and the rest is shown as it was written', () => {
@@ -94,6 +114,13 @@ test('letters, columns and lines that MathML Core lacks are shown in other ways'
     ['\\begin{matrix}a&b\\end{matrix}', '<mtable><mtr><mtd><mi>a</mi></mtd><mtd><mi>b</mi></mtd></mtr></mtable>'],
     ['\\begin{array}{r|l}a&b\\end{array}',
       '<mtable><mtr><mtd class="right line-after"><mi>a</mi></mtd><mtd class="left"><mi>b</mi></mtd></mtr></mtable>'],
+    // Elements around others, which hold text alone in Core; widths and heights that would cut off what is inside.
+    ['\\overset{!}{=}', '<mover><mrow><mo>=</mo></mrow>'], ['\\mathrel{\\frac ab}', '<mrow><mfrac><mi>a</mi><mi>b</mi></mfrac></mrow>'],
+    ['\\xrightarrow{\\text{heat}}', '<mpadded lspace="0.3em"><mtext>heat</mtext></mpadded>'],
+    ['\\smash{x}', '<mpadded><mi>x</mi></mpadded>'], ['\\mathllap{x}', '<mpadded><mi>x</mi></mpadded>'],
+    ['\\rule{1em}{2em}', '<mspace mathbackground="currentcolor" width="1em" height="2em">'],
+    ['\\begin{array}{|c|}a\\end{array}', '<mrow class="left right"><mtable>'],
+    ['\\Huge\\Huge a', '<mstyle mathsize="2.488em"><mstyle mathsize="1em"><mi>a</mi>'],
     ['\\cancel{x}', '<mrow class="updiagonalstrike"><mi>x</mi></mrow>']
   ]) assert.ok(render(`$${tex}$`).includes(shown), `${tex}: ${render(`$${tex}$`)}`)
 })
@@ -128,7 +155,8 @@ test('hostile formulas are harmless, and have no links, classes, styles or pictu
     '\\kern9999em x', '\\hspace{-9999em}x', '\\verb|<script>|', '\\tag{<b>}x', '\\begin{CD}A@>"x>>B\\end{CD}',
     '\\mathchoice{<}{>}{&}{"}', '\\def\\a{<script>}\\a', '\\Huge\\boxed{\\cancel{\\sout{\\angl n}}}\\pmb{x}'
   ]) {
-    const html = render(`$$\n${tex}\n$$\n\n$${tex}$ | \`\`\`math`)
+    // In a line, an address is no part of a formula.
+    const html = render(`$$\n${tex}\n$$\n\n${tex.includes('://') ? '' : `$${tex}$`} | \`\`\`math`)
     assert.doesNotMatch(html, /<(?:script|img|a|mglyph)[ >]|="[^"]*javascript:| style=|voffset|="[^"]*(?<![\d.])\d{3,}[\d.]*em/, tex)
   }
 })

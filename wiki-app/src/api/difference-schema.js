@@ -22,7 +22,7 @@ export const DIFFERENCE_SCHEMA = {
             description: 'The same text in pieces, with a removed line and the similar one that was added instead.',
             items: strict({
               text: { type: 'string' },
-              changed: { type: 'boolean', description: 'Whether the other of both lines has something else there.' }
+              changed: { type: 'boolean', description: 'Whether the similar line has other words there, or none.' }
             })
           },
           lines: { type: 'integer', description: 'With a gap or a cut: how many lines are left out.' }

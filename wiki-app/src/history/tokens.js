@@ -1,6 +1,6 @@
 /**
- * After white space or the end of a clause, before what begins a word and joins nothing before it. Two vowel signs,
- * Thai and Lao, are letters, and part of the character before them.
+ * After white space or the end of a clause, before what begins a word. Two vowel signs, one of Thai and one of Lao, are
+ * letters in Unicode but part of the character before them, so they begin nothing.
  */
 const PIECES = /(?<=[ \t、。，])(?=[!-~\p{Lu}\p{Ll}\p{Lo}])(?![\u0E33\u0EB3])/u
 const ASCII = /^[\0-\x7F]*$/

@@ -4,7 +4,7 @@ import { toCore } from './math-core.js'
 const FORMULAS_MAX = 2_000
 const FORMULA_MAX_CHARS = 4_000
 const EXPANSIONS_MAX = 1_000
-/** With macros of its own, which may be half of it and are written again at each use, or write their argument often. */
+/** A formula that defines macros has a lower limit: each use of a macro writes all of its text again. */
 const WITH_MACROS_MAX_CHARS = 2_000
 const MACROS_MAX_CHARS = 100_000
 const DEFINES = /\\(?:[gex]?def|(?:re)?newcommand|providecommand|(?:future)?let)(?![a-zA-Z])/

@@ -9,7 +9,7 @@ import { resolveAddress } from './page-address.js'
 const LINKS_MAX = 500
 const SCHEMES = new Set(['http', 'https', 'mailto'])
 /**
- * A link there is an author's, not the wiki's recommendation, so writing it brings spammers nothing:
+ * Search engines take a link to another site for an author's, not for the wiki's, so it is of no use to spammers:
  * https://developers.google.com/search/docs/crawling-indexing/qualify-outbound-links
  */
 const OTHER_SITE = /^https?:/i

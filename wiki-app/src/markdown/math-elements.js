@@ -2,7 +2,7 @@ const LETTERS = ['math-bold', 'math-italic', 'math-monospace', 'math-sans']
 
 /**
  * Elements of MathML Core that KaTeX writes, with their attributes: https://www.w3.org/TR/mathml-core/
- * None has an address or a style, and without `voffset` nothing leaves its line.
+ * None has an address or a style, and what is too large for its box is cut off or scrolls (markdown.css).
  * @type {Record<string, (string | {name: string, values: string[]})[]>}
  */
 export const MATH_ATTRIBUTES = {
@@ -16,7 +16,7 @@ export const MATH_ATTRIBUTES = {
   mtext: ['class'],
   mspace: ['width', 'height', 'depth', 'mathbackground'],
   mstyle: ['displaystyle', 'mathcolor', 'mathsize', 'scriptlevel'],
-  mpadded: ['width', 'height', 'depth', 'lspace', 'mathbackground'],
+  mpadded: ['width', 'lspace', 'mathbackground'],
   mphantom: [],
   mfrac: ['linethickness'],
   msqrt: [],

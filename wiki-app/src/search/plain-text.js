@@ -1,7 +1,9 @@
+import { formulaAt, nextDollar } from '../markdown/dollars.js'
+
 const LINK = /(?<!\\)!?\[([^[\]\n]{0,400})\](?:\([^()\n]{0,2000}(?:\([^()\n]{0,200}\)[^()\n]{0,200})?\)|\[[^[\]\n]{0,200}\])/g
 
-/** As in markdown/math.js: fenced, on lines of its own, in a line. */
-const FORMULA = /(?<=^ {0,3}```math *\n)[^]{1,4000}?(?=^ {0,3}```)|(?<!\\)\$\$[^$`]{1,4000}\$\$|(?<![\\\d$])\$(?![\s$])[^$`]{1,4000}(?<![\s\\])\$(?![\d$])/gm
+/** As in markdown/math.js. */
+const FENCED_FORMULA = /(?<=^ {0,3}```math *\n)[^]{1,4000}?(?=^ {0,3}```)/gm
 /** Signs of a formula are none of Markdown's. Until the end they are other characters, which Unicode leaves to us. */
 const SIGN = /[!-/:-@[-`{-~]/g
 const HIDDEN = /[\uE021-\uE07E]/g
@@ -54,9 +56,22 @@ const STEPS = [
  * @returns {string} its text on one line, without Markdown and HTML, not escaped; formulas as they are written
  */
 export const plainText = (markdown) => STEPS
-  .reduce((text, [pattern, replacement]) => text.replace(pattern, replacement), markdown.replace(FORMULA, hidden))
+  .reduce((text, [pattern, replacement]) => text.replace(pattern, replacement), hideFormulas(markdown))
   .replace(HIDDEN, (sign) => String.fromCharCode(sign.charCodeAt(0) - HIDDEN_FROM))
   .trim()
+
+/** @param {string} markdown */
+function hideFormulas (markdown) {
+  let [text, at] = ['', 0]
+  for (let start = nextDollar(markdown, 0); start !== -1; start = nextDollar(markdown, at)) {
+    const { mark, end } = formulaAt(markdown, start)
+    const after = (end === -1 ? start : end) + mark.length
+    const part = markdown.slice(start, after)
+    text += markdown.slice(at, start) + (end === -1 ? part : hidden(part))
+    at = after
+  }
+  return `${text}${markdown.slice(at)}`.replace(FENCED_FORMULA, hidden)
+}
 
 /** @param {string} formula */
 const hidden = (formula) =>
