@@ -4,7 +4,7 @@ import path from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { createSandbox, samplesOf, trialsOf } from './helper.js'
 
-const FOR_S = 5
+const FOR_S = 7
 const BOUND_MS = 500
 /** A busy machine stamps samples late, so reads seem to be sent later than they were. A fault lasts for longer. */
 const STAMP_MAX_MS = 1_000

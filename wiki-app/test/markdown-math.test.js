@@ -70,7 +70,7 @@ test('a dollar is money: pages with prices stay as they are', () => {
 
 test('dollars of programs, names and other marks are no formulas', () => {
   for (const text of [
-    'set $HOME/bin:$PATH', 'key=$(cat x) val=$(cat y)', '$MY_VAR/x:$OTHER_VAR', '($foo,$bar)', '${a}/${b}', '^foo$|^bar$',
+    'set $HOME/bin:$PATH', 'key=$(cat x) val=$(cat y)', '$MY_VAR/x:$OTHER_VAR', '($foo,$bar)', 'a=$(b)/$(c)', '^foo$|^bar$',
     '10 PRINT A$;B$', 'kill $$; echo $$', 'A$AP and A$AP', 'Micro$oft and Window$', 'US$/l and US$/km', 'US$5, not A$',
     '$5-10k or A$', 'costs $5 (US$)', 'Price: $–$$', 'rated $-$$$', '($) or (US$)', 'It costs $5 now, in US$.'
   ]) assert.equal(render(text), `<p>${text}</p>\n`)

@@ -9,7 +9,10 @@ const ATTRIBUTE = / ([a-z]+) ?="([^"]*)"/g
 const TOKENS = new Set(['mi', 'mn', 'mo', 'mtext'])
 /** KaTeX names the lines around an array for columns as for rows, and the other way round. */
 const SIDES = /** @type {Record<string, string>} */ ({ top: 'left', bottom: 'right', left: 'top', right: 'bottom' })
-/** `size`: of its text, in em of the formula's. @typedef {{name: string, end: string, size: number, table?: Table}} Open */
+/**
+ * `size`: of its text, in em of the formula's.
+ * @typedef {{name: string, end: string, size: number, table?: Table}} Open
+ */
 /**
  * Words of MathML 3, for each column and row.
  * @typedef {{aligns: string[], columnLines: string[], rowLines: string[], row: number, column: number}} Table
