@@ -8,7 +8,7 @@ import { draw } from '../../scenarios/plan.js'
 import { choosePage } from '../../scenarios/popularity.js'
 import { addressesOf, pathOfSweep } from './addresses.js'
 
-const { ROLE, WIKI, URL, SECONDS, VIEWS_PER_S, EDITS_PER_S, SEED, CRAWLS_PER_S, FROM, ADDRESSES } = __ENV
+const { ROLE, WIKI, URL, SECONDS, VIEWS_PER_S, EDITS_PER_S, SEED, CRAWLS_PER_S, FROM, ADDRESSES, READY_URL } = __ENV
 const size = { pages: Number(__ENV.PAGES), revisions: Number(__ENV.REVISIONS) }
 const addresses = addressesOf(WIKI, size, Number(__ENV.FIRST))
 /** Of Zipf's law, see popularity.js. */
@@ -39,6 +39,11 @@ export const options = {
 const times = { view: new Trend('view_ms'), edit: new Trend('edit_ms') }
 const counts = Object.fromEntries(['views', 'hits', 'edits', 'failed', 'served', 'refused', 'unanswered', 'other']
   .map((name) => [name, new Counter(name)]))
+
+/** k6 calls it once it has all clients. */
+export function setup () {
+  if (READY_URL) http.get(READY_URL)
+}
 
 /** @param {number} stream @returns {number} a page by Zipf's law */
 const choose = (stream) => choosePage({ zipf: EXPONENT }, size.pages, (attempt) =>

@@ -1,6 +1,8 @@
 // Measures what people notice of a sweep of crawlers: make bench-crawlers. `--help` says what exactly.
 import { execFile } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -19,6 +21,8 @@ const CLIENTS_COUNT = 10_000
 const EDITS_PER_S = 0.5
 const TIMES_CAPACITY = 10
 const CAPACITY_S = 10
+/** Than people visit, who begin after them. */
+const CRAWLS_LONGER_S = 5
 const WARM_UP_MAX = 2_000
 const AT_ONCE = 8
 const RECOVERED_MAX_S = 300
@@ -85,13 +89,41 @@ async function recovered (url) {
   return elapsedS()
 }
 
+const interrupted = new AbortController()
+for (const name of /** @type {const} */ (['SIGINT', 'SIGTERM'])) {
+  process.once(name, () => interrupted.abort(new Error(`interrupted by ${name}`)))
+}
+
+/** @typedef {import('node:net').AddressInfo} AddressInfo */
+
+/**
+ * Starts crawlers, and then work beside them. k6 takes both cores for seconds until it has all of them, so the work
+ * begins once their k6 says that they are there.
+ * @template T
+ * @param {(readyUrl: string) => Promise<any>} startCrawling @param {() => Promise<T>} work
+ * @returns {Promise<{worked: T, crawls: any}>}
+ */
+async function besideCrawlers (startCrawling, work) {
+  const server = createServer((_request, response) => response.end()).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const crawling = startCrawling(`http://127.0.0.1:${/** @type {AddressInfo} */ (server.address()).port}/`)
+  try {
+    // A k6 that fails says so instead.
+    await Promise.race([once(server, 'request'), crawling])
+    const [worked, crawls] = await Promise.all([work(), crawling])
+    return { worked, crawls }
+  } finally {
+    server.close()
+  }
+}
+
 /** @param {Record<string, string | number>} variables @param {string[]} [flags] */
 async function runK6 (variables, flags = []) {
   const env = Object.fromEntries(Object.entries(variables).map(([name, value]) => [name, String(value)]))
   const { stdout } = await promisify(execFile)(
     requireTool('k6').path,
     ['run', '--quiet', '--no-usage-report', '--log-format', 'raw', '--address', '', ...flags, SCRIPT],
-    { env: { PATH: process.env.PATH, ...env }, maxBuffer: OUTPUT_MAX_BYTES }
+    { env: { PATH: process.env.PATH, ...env }, maxBuffer: OUTPUT_MAX_BYTES, signal: interrupted.signal }
   )
   return JSON.parse(stdout)
 }
@@ -114,13 +146,15 @@ async function measure ({ origin, url, first }, { wiki }, options, capacity) {
   const crawlsPerS = Math.ceil(TIMES_CAPACITY * capacity)
   const visit = (/** @type {number} */ seed) =>
     runK6({ ...common, ROLE: 'people', SEED: seed, VIEWS_PER_S: views, EDITS_PER_S })
-  const crawl = (/** @type {number} */ from) => runK6(
-    { ...common, ROLE: 'crawlers', CRAWLS_PER_S: crawlsPerS, FROM: from, ADDRESSES: CLIENTS_COUNT },
-    ['--local-ips', CLIENTS]
-  )
+  const crawlS = seconds + CRAWLS_LONGER_S
+  const crawl = (/** @type {number} */ round) => (/** @type {string} */ readyUrl) => runK6({
+    ...common,
+    ...{ ROLE: 'crawlers', SECONDS: crawlS, CRAWLS_PER_S: crawlsPerS, FROM: (round - 1) * crawlsPerS * (crawlS + 1) },
+    ...{ ADDRESSES: CLIENTS_COUNT, READY_URL: readyUrl }
+  }, ['--local-ips', CLIENTS])
   note(`${capacity.toFixed(0)} differences a second; crawlers ask for ${crawlsPerS} addresses a second, ${
-    crawlsPerS * seconds * rounds} of ${lengthOfSweep(options)} in all`)
-  if (crawlsPerS * seconds * rounds > lengthOfSweep(options)) note('some addresses come again: ask for more --pages')
+    crawlsPerS * crawlS * rounds} of ${lengthOfSweep(options)} in all`)
+  if (crawlsPerS * (crawlS + 1) * rounds > lengthOfSweep(options)) note('some addresses come again: ask for more --pages')
   note('warms the cache …')
   await visit(0)
   console.log('| round | crawls: shown / refused / else | views | a view: median / p99 | a save: median / p99 | hits | failed |')
@@ -130,7 +164,7 @@ async function measure ({ origin, url, first }, { wiki }, options, capacity) {
   for (let round = 1; round <= rounds; round++) {
     const quiet = await visit(2 * round)
     show(round, quiet)
-    const [crawled, crawls] = await Promise.all([visit(2 * round + 1), crawl((round - 1) * crawlsPerS * (seconds + 1))])
+    const { worked: crawled, crawls } = await besideCrawlers(crawl(round), () => visit(2 * round + 1))
     show(round, crawled, crawls)
     pairs.push({ quiet, crawled })
     const waited = await recovered(origin + addressesOf(wiki, options, first).view(0))
