@@ -23,8 +23,10 @@ const COSTLY_WAIT_FACTOR = 10
 /** Of all processes. nginx lets up to twice as many through (`requestsAtOnceMax`). */
 const COSTLY_WAITING_MAX = 64
 const COSTLY_WAITING_MIN = 8
-/** For so long after a page view, the slots of costly reads rest. */
-const VIEWED_MS = 1_000
+/** Behind a cache most page views do not come here, so the next one may come seconds later. */
+const PEOPLE_MS = 10_000
+/** While people read or write, a slot of costly reads rests for so many times as long as it has worked. */
+const REST_FACTOR = 3
 const REST_MAX_MS = 2_000
 const SAFE = new Set(['GET', 'HEAD', 'OPTIONS'])
 
@@ -42,10 +44,10 @@ const Busy = createError(
  *   options  `waitMaxMs` 0: no limits
  */
 export function createConcurrencyLimits ({ waitMaxMs, workMaxMs, processes = 1, networkOf = () => '' }) {
-  let viewedAt = -Infinity
-  const noteView = () => { viewedAt = performance.now() }
+  let peopleAt = -Infinity
+  const notePeople = () => { peopleAt = performance.now() }
   const restMs = (/** @type {number} */ ms) =>
-    performance.now() - viewedAt < VIEWED_MS ? Math.min(ms, REST_MAX_MS) : 0
+    performance.now() - peopleAt < PEOPLE_MS ? Math.min(REST_FACTOR * ms, REST_MAX_MS) : 0
   const busy = retryAfter(new Busy())
   const own = { waitMaxMs, refusal: () => busy, ...(workMaxMs !== undefined && { workMaxMs }) }
   const reads = createRequestQueue({ ...READS, ...own })
@@ -57,7 +59,7 @@ export function createConcurrencyLimits ({ waitMaxMs, workMaxMs, processes = 1, 
   return {
     /** @template T @param {() => Promise<T>} read @returns {Promise<T> | undefined} undefined: no slot is free */
     runNow (read) {
-      noteView()
+      notePeople()
       return waitMaxMs === 0 ? read() : reads.runNow(read)
     },
 
@@ -74,9 +76,12 @@ export function createConcurrencyLimits ({ waitMaxMs, workMaxMs, processes = 1, 
         const work = () => handler.call(this, request, reply)
         // `request.raw.destroyed` is already true once a body has been read.
         const isGone = () => request.raw.socket.destroyed
-        if (!SAFE.has(request.method)) return writes.run(work, isGone)
+        if (!SAFE.has(request.method)) {
+          notePeople()
+          return writes.run(work, isGone)
+        }
         if (name !== undefined) return costly.run(work, isGone, { class: name, network: networkOf(request) })
-        if (isView) noteView()
+        if (isView) notePeople()
         return reads.run(work, isGone)
       }
     }
