@@ -30,19 +30,19 @@ export function wikisView (role, modulesDirectory) {
   const atOnceMax = role.requestsAtOnceMax ?? 0
   const groups = (checked ? upstreamGroups(wikis) : [{ name: 'wiki', addresses: wikis }]).flatMap((group) => [
     { ...group, atOnceMax, connections: group.addresses.length === wikis.length ? 1024 : 256 },
-    ...atOnceMax === 0 ? [] : [costlyOf(group, atOnceMax)]
+    ...atOnceMax === 0 ? [] : costlyOf(group, atOnceMax)
   ])
   return { wikis, several: wikis.length > 1, checked, groups, atOnceMax }
 }
 
 /**
- * Returns the group that costly reads go to, so that they leave all slots of the other one to page views and writes
- * (conf/costly.conf). The wiki itself lets 64 wait, and chooses fairly among twice as many.
+ * Returns the groups that costly reads go to, so that they leave all slots of the other one to page views and writes
+ * (conf/costly.conf). A sweep over old texts takes no slot of searches and lists. All of its slots fit into the wiki's
+ * line of 64, so the wiki does not have to refuse what it brings: that costs nginx less.
  * @param {{name: string, addresses: string[]}} group @param {number} atOnceMax
  */
-function costlyOf ({ name, addresses }, atOnceMax) {
-  return { name: `${name}_costly`, addresses, atOnceMax: Math.ceil(atOnceMax / 2), connections: 64 }
-}
+const costlyOf = ({ name, addresses }, atOnceMax) => ['costly', 'old'].map((kind) =>
+  ({ name: `${name}_${kind}`, addresses, atOnceMax: Math.ceil(atOnceMax / 4), connections: 32 }))
 
 /**
  * Returns an upstream group for each set of wikis that may be ready: `wiki` of all, `wiki_1_3` of the first and third.

@@ -81,13 +81,14 @@ for (const wikis of [1, 2]) {
       assert.equal((await request(`${origin.url('source.localhost')}/`)).body, 'at once')
     })
 
-    test('costly reads have slots of their own, half as many, and leave those of page views free', async () => {
+    test('costly reads have slots of their own, old texts others, and leave those of page views free', async () => {
       const url = origin.url('source.localhost')
       const costly = request(`${url}/history/a`)
       assert.ok(await waitUntil(() => held.length === 1, WAIT_MAX_MS))
       const refused = await request(`${url}/history/b`)
       assert.deepEqual([refused.status, refused.headers['retry-after']], [503, '2'])
       assert.equal((await request(`${url}/wiki/a`)).body, 'at once')
+      assert.equal((await request(`${url}/search?q=a`)).body, 'at once')
       const two = [request(`${url}/held`), request(`${url}/history/a`, { method: 'POST', body: 'x' })]
       assert.ok(await waitUntil(() => held.length === 3, WAIT_MAX_MS), 'what is no read has a slot of the others')
       for (const answer of held) answer()
