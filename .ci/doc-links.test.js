@@ -32,7 +32,8 @@ function brokenLinks (file, text) {
   const prose = withoutCode(text).replace(/`[^`\n]*`/g, '``')
   const defined = new Set([...prose.matchAll(/^\[([^\]]+)\]:/gm)].map(([, label]) => label))
   // A label alone, as of an issue: a letter and a number.
-  const labels = [...prose.matchAll(/\]\[([^\]]+)\]|\[([A-Z]\d+)\](?![([:])/g)].map(([, label, alone]) => label ?? alone)
+  const labels = [...prose.matchAll(/\]\[([^\]]+)\]|\[([A-Z]\d+)\](?![([:])/g)]
+    .map(([, label, alone]) => label ?? alone)
   const targets = [...prose.matchAll(/\]\(([^)\s]+)\)|^\[[^\]]+\]: (\S+)$/gm)].map(([, text, label]) => text ?? label)
   const local = targets.filter((target) => !/^[a-z]+:/.test(target))
   return [...labels.filter((label) => !defined.has(label)), ...local.filter((target) => !leads(file, text, target))]
@@ -48,7 +49,8 @@ function leads (file, text, target) {
 }
 
 test('a link to a file or a heading that is not there is found, and so is a label without a definition', () => {
-  const text = '# One `two`: three\n\n[a](#one-two-three) [b](#four) [c](gone.md) [d](docs/saving.md#gone) [e](docs)\n' +
+  const text = '# One `two`: three\n\n' +
+    '[a](#one-two-three) [b](#four) [c](gone.md) [d](docs/saving.md#gone) [e](docs)\n' +
     '[f][g] [h][i] [J1] [J2]\n\n[g]: https://example.org\n[J1]: lost.md\n\n' +
     '`[k](code.md)`\n\n```\n# Four\n[l](code.md)\n```\n'
   const broken = ['i', 'J2', '#four', 'gone.md', 'docs/saving.md#gone', 'lost.md']

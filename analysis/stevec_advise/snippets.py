@@ -19,7 +19,7 @@ Rule = tuple[UrlClass, Setting]
 ERRORS_VCL = """  if (beresp.status != 200 && beresp.status != 301 && beresp.status != 308) {
     set beresp.ttl = 1s;
     set beresp.uncacheable = true;
-  } els"""
+  }"""
 PURGE_VCL = """
 acl purgers { "127.0.0.1"; }
 sub vcl_recv {
@@ -84,10 +84,9 @@ def _varnish_response(setting: Setting) -> list[str]:
 
 def _chain(rules: Sequence[Rule], path: str, lines_of: Callable[[Setting], list[str]]) -> str:
     text = ""
-    for number, (url_class, setting) in enumerate(rules):
+    for url_class, setting in rules:
         body = "".join(f"    {line}\n" for line in lines_of(setting))
-        start = "if" if number == 0 else " elsif"
-        text += f'{start} ({path} ~ "{url_class.pattern}") {{\n    # {url_class.name}: {setting.words}\n{body}  }}'
+        text += f' elsif ({path} ~ "{url_class.pattern}") {{\n    # {url_class.name}: {setting.words}\n{body}  }}'
     return text + "\n"
 
 

@@ -68,7 +68,9 @@ describe('a run in which links of the edge are cut', () => {
       assert.equal(trial.counter.writes, trial.writes_sent)
       assert.ok(trial.writes_sent > 40)
       // A machine without a processor for seconds may leave one without an answer in time.
-      assert.deepEqual(Object.keys(trial.statuses.POST).filter((status) => status !== '0'), ['200'])
+      const { 0: unanswered = 0, ...answered } = trial.statuses.POST
+      assert.deepEqual(Object.keys(answered), ['200'])
+      assert.ok(unanswered <= trial.writes_sent / 50, `${unanswered} of ${trial.writes_sent} edits have no answer`)
     }
   })
 

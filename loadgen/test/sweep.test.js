@@ -8,7 +8,7 @@ const SIZE = { pages: 3, revisions: 4 }
 const wiki = useWiki()
 const numbers = Array.from({ length: lengthOfSweep(SIZE) }, (_, number) => number)
 
-test('the benchmark of crawlers asks for each difference, old revision and history of a wiki, and for each once', async (t) => {
+test('the benchmark of crawlers asks for each difference, old revision and history, and for each once', async (t) => {
   const app = await wiki.build(t)
   const addresses = addressesOf('stevec', SIZE, 0)
   for (let revision = 1; revision <= SIZE.revisions; revision++) {

@@ -95,7 +95,8 @@ const DEMANDS = {
   ...Object.fromEntries([
     'openapi.json', 'counter', 'export', 'pages', 'pages/:name', 'pages/:name/backlinks', 'pages/:name/subpages',
     'pages/:name/revisions', 'pages/:name/revisions/:revision', 'pages/:name/difference',
-    'files', 'tags', 'tags/:tag/pages', 'orphaned', 'wanted', 'dead-ends', 'search', 'changes', 'short-links/:id', 'saves/:id'
+    'files', 'tags', 'tags/:tag/pages', 'orphaned', 'wanted', 'dead-ends', 'search', 'changes', 'short-links/:id',
+    'saves/:id'
   ].map((path) => [`GET /api/v1/${path}`, 'anyone'])),
   'GET /api/v1/watching': 'reader',
   'GET /api/v1/watching/changes': 'reader',

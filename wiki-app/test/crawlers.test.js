@@ -51,7 +51,8 @@ test('robots.txt allows pages, lists and pictures, disallows every other route, 
 
 /** Reads that cost as much as a page, or that only people who have signed in can send. */
 const AS_CHEAP_AS_A_PAGE = [
-  '/', '/wiki', '/wiki/', '/wiki/*', '/random', '/s/:id', '/files/:file', '/readyz', '/api/v1/short-links/:id', '/api/v1/saves/:id',
+  '/', '/wiki', '/wiki/', '/wiki/*', '/random', '/s/:id', '/files/:file', '/readyz', '/api/v1/short-links/:id',
+  '/api/v1/saves/:id',
   '/api/v1/openapi.json', '/digests/confirm/:secret', '/digests/stop/:secret', '/edit/new', '/edit/new/*',
   '/edit/short-link/*', '/edit/sign-in', '/edit/revert-author', '/edit/watch/*', '/edit/watch-author', '/edit/watching',
   '/watching', '/api/v1/watching', '/api/v1/watching/changes', '/api/v1/watching/digest'
@@ -70,7 +71,8 @@ test('each read that costs more than a page is of a class, which takes turns wit
     ['list', 'history', 'history', 'difference', 'search', 'text', 'export'])
 
   const file = readFileSync(path.join(ROOT, 'nginx/conf/costly.conf'), 'utf8')
-  const slots = [...file.matchAll(/^ {2}"~(.*)" "(_\w+)";$/gm)].map(([, text, name]) => ({ pattern: new RegExp(text), name }))
+  const slots = [...file.matchAll(/^ {2}"~(.*)" "(_\w+)";$/gm)]
+    .map(([, text, name]) => ({ pattern: new RegExp(text), name }))
   assert.ok(slots.length > 2)
   for (const { url, config } of routes) {
     const asked = `GET ${url.replace(/[*]|:\w+/g, 'a')}`

@@ -142,7 +142,8 @@ test('malformed requests never cause a 5xx response', async (t) => {
   const paths = [
     '/', '/pages', '/wiki', '/wiki/', '/wiki/a', '/edit/text/', '/edit/new', '/edit/new/', '/edit/delete/', '/search',
     '/tags/', '/links/', '/history/',
-    '/revision/', '/revision/a/', '/raw/', '/difference/a', '/changes', '/orphaned', '/wanted', '/dead-ends', '/care', '/random', '/wiki//', '//',
+    '/revision/', '/revision/a/', '/raw/', '/difference/a', '/changes', '/orphaned', '/wanted', '/dead-ends', '/care',
+    '/random', '/wiki//', '//',
     '/wiki/a/b', '/WIKI/a', '/constructor', '/__proto__', '/wiki/__proto__', '/wiki/constructor'
   ]
   const tails = [

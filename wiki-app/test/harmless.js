@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 
 const ID = '[^\\s"<>&]+'
 const EM = '[+-]?[\\d.]+(?:em|px|pt|width)?'
-const MATH_CLASS = 'math-(?:bold|italic|monospace|sans)|box|(?:up|down)diagonalstrike|horizontalstrike|left|right|top|' +
-  'bottom|tagged|line-(?:after|below)'
+const MATH_CLASS = 'math-(?:bold|italic|monospace|sans)|box|(?:up|down)diagonalstrike|horizontalstrike|left|right|' +
+  'top|bottom|tagged|line-(?:after|below)'
 /** Attributes that change the look of a formula, and nothing else. */
 const MATH = [
   'display="block"', 'encoding="application/x-tex"', 'mathvariant="normal"', '(?:display|script)(?:style|level)="\\w+"',
@@ -11,8 +11,8 @@ const MATH = [
   `(?:width|height|depth|lspace|rspace|minsize|maxsize|mathsize|linethickness)="${EM}"`,
   `class="(?:${MATH_CLASS})(?: (?:${MATH_CLASS}))*"`
 ].join('|')
-const MATH_TAGS = 'math|semantics|annotation|mrow|mi|mn|mo|mtext|mspace|mstyle|mpadded|mphantom|mfrac|msqrt|mroot|msub|msup|' +
-  'msubsup|munder|mover|munderover|mtable|mtr|mtd'
+const MATH_TAGS = 'math|semantics|annotation|mrow|mi|mn|mo|mtext|mspace|mstyle|mpadded|mphantom|mfrac|msqrt|mroot|' +
+  'msub|msup|msubsup|munder|mover|munderover|mtable|mtr|mtd'
 const TAG = new RegExp(`^<(?:${[
   '/?(?:p|blockquote|pre|code|em|strong|s|b|del|i|ins|kbd|mark|small|sub|sup|u|ul|ol|li|label|details|summary|table|thead|tbody|tr|th|td)|' +
     '/(?:h[2-6]|a|span|div|nav|section)|[bh]r /',

@@ -83,7 +83,10 @@ test('the history compares any two revisions, and a comparison without numbers s
   assert.equal(offered(older), 11)
   assert.match(older, /<option value="60">60, the newest<\/option>/)
   for (const html of [body, older]) assert.match(html, /that are not offered here, change the numbers in the address/)
-  assert.match((await get(app, '/difference/a?from=2&to=57')).body, /<del>text <mark>2<\/mark><\/del>\n<ins>text <mark>57<\/mark><\/ins>/)
+  assert.match(
+    (await get(app, '/difference/a?from=2&to=57')).body,
+    /<del>text <mark>2<\/mark><\/del>\n<ins>text <mark>57<\/mark><\/ins>/
+  )
 
   assert.equal(await leadsTo('/difference/a'), '/difference/a?from=59&to=60')
   assert.equal(await leadsTo('/difference/a?from=3'), '/difference/a?from=3&to=60')

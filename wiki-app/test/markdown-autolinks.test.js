@@ -10,8 +10,8 @@ const render = (markdown) => toHtml({ markdown, maxBytes: 10_000_000 })
 const linksIn = (markdown) => {
   const { html } = render(markdown)
   assertHarmless(html)
-  return [...html.matchAll(/<a href="([^"]*)"(?: rel="[^"]*")?>(.*?)<\/a>/g)].map(([, href, text]) => [href, text].map((each) =>
-    each.replaceAll('&amp;', '&')))
+  return [...html.matchAll(/<a href="([^"]*)"(?: rel="[^"]*")?>(.*?)<\/a>/g)]
+    .map(([, href, text]) => [href, text].map((each) => each.replaceAll('&amp;', '&')))
 }
 /** Addresses that are their own text. @param {string} markdown @param {...string} addresses */
 const links = (markdown, ...addresses) =>
@@ -78,7 +78,10 @@ test('an address in a link, an image or a heading becomes no second link', () =>
   assert.match(render('![https://example.org](/files/0123456789abcdef0123456789abcdef.png)').html,
     /alt="https:\/\/example\.org"/)
   assert.match(render('# See https://example.org/a').html, /<h2 id="see-https-example-org-a">See <a href/)
-  assert.match(render('|a|\n|-|\n|https://example.org|').html, /<td><a href="https:\/\/example\.org" rel="nofollow ugc">/)
+  assert.match(
+    render('|a|\n|-|\n|https://example.org|').html,
+    /<td><a href="https:\/\/example\.org" rel="nofollow ugc">/
+  )
 })
 
 test('an address is encoded, its text is as written; the wiki’s links to pages are not concerned', () => {

@@ -70,10 +70,13 @@ test('lines are paired with those that they resemble, also where lines were inse
 })
 
 const CHARACTERS = [
-  'a', 'B', 'é', '1', '_', '.', '’', '*', '[[', ' ', '  ', '\t', '\r', '\u00A0', '\u0301', '\u200D', '\u0E33', 'ก', '漢字',
-  'ひら', '。', '，', '😀', '👩‍👧', '🇸🇮', '\u{1F3FD}', '\u1112\u1161\u11AB', '\u1112', '\u0600', 'क्ष', '\u{16FF0}', '\uFF9E', '\uD83D'
+  'a', 'B', 'é', '1', '_', '.', '’', '*', '[[', ' ', '  ', '\t', '\r', '\u00A0', '\u0301', '\u200D', '\u0E33',
+  'ก', '漢字',
+  'ひら', '。', '，', '😀', '👩‍👧', '🇸🇮', '\u{1F3FD}', '\u1112\u1161\u11AB', '\u1112', '\u0600', 'क्ष', '\u{16FF0}', '\uFF9E',
+  '\uD83D'
 ]
-const line = fc.array(fc.oneof(fc.constantFrom(...CHARACTERS), fc.string({ unit: 'binary', maxLength: 3 })), { maxLength: 25 })
+const piece = fc.oneof(fc.constantFrom(...CHARACTERS), fc.string({ unit: 'binary', maxLength: 3 }))
+const line = fc.array(piece, { maxLength: 25 })
   .map((pieces) => pieces.join('').replaceAll('\n', ''))
 
 test('tokens are the line, and each ends where a character ends', () => {
@@ -98,7 +101,7 @@ const texts = fc.array(fc.tuple(word, replaced), { maxLength: 40 }).map((pairs) 
   before: pairs.map(([old]) => old).join(''), after: pairs.flatMap(([old, instead]) => instead ?? old).join('')
 }))
 
-test('the words of a line are the line, whatever the texts are; the removed and the added ones have the same in common', () => {
+test('the words of a line are the line, whatever the texts are; removed and added ones have the same in common', () => {
   let pairs = 0
   fc.assert(fc.property(texts, (both) => {
     /** @type {Record<string, string[]>} */
@@ -106,7 +109,8 @@ test('the words of a line are the line, whatever the texts are; the removed and 
     for (const line of difference(both).lines) {
       if (!('text' in line) || line.words === undefined) continue
       assert.equal(line.words.map(({ text: piece }) => piece).join(''), line.text)
-      assert.ok(line.words.every(({ text: piece, changed }, at, words) => piece !== '' && words[at - 1]?.changed !== changed))
+      assert.ok(line.words.every(({ text: word, changed }, at, words) =>
+        word !== '' && words[at - 1]?.changed !== changed))
       common[line.kind].push(line.words.filter(({ changed }) => !changed).map(({ text: piece }) => piece).join(''))
     }
     assert.deepEqual(common.removed, common.added)
@@ -124,7 +128,8 @@ test('of long lines and of many changes some are marked, and a page has at most 
   assert.ok(compared(words(600, 100, 'old'), words(600, 100)).every(isWhole), 'longer than 4000 characters')
   assert.ok(compared(words(9_000, 100, 'old'), words(9_000, 100)).every(isWhole), 'shortened')
 
-  const lines = (/** @type {string} */ word) => Array.from({ length: 500 }, (_, at) => words(12, 3, `${at}${word}`)).join('\n')
+  const lines = (/** @type {string} */ word) =>
+    Array.from({ length: 500 }, (_, at) => words(12, 3, `${at}${word}`)).join('\n')
   const many = difference({ before: lines('old'), after: lines('new') }).lines
   const marks = many.flatMap((line) => 'text' in line ? line.words ?? [] : []).filter(({ changed }) => changed).length
   assert.ok(marks > 500 && marks <= 1_100, `${marks} marks`)

@@ -20,7 +20,8 @@ const preview = (app, name, fields, headers = BROWSER) => app.inject({
 const articleIn = (html) => /<article [^>]*>[^]*<\/article>/.exec(html)?.[0]
 
 const TEXT = '# A\r\n\r\n*b* & <i> [self](/wiki/New) [there](/wiki/there) [none](/wiki/none)\r\n\r\n' +
-  '| a | b |\r\n|--:|---|\r\n| 1 | 2 |\r\n\r\n```js\r\nlet a\r\n```\r\n\r\n$$\r\n\\frac{a}{b}\r\n$$\r\n\r\n$x$ for $5\r\n'
+  '| a | b |\r\n|--:|---|\r\n| 1 | 2 |\r\n\r\n```js\r\nlet a\r\n```\r\n\r\n' +
+    '$$\r\n\\frac{a}{b}\r\n$$\r\n\r\n$x$ for $5\r\n'
 
 test('the preview equals the article of the saved page byte by byte and keeps all form fields', async (t) => {
   const app = await wiki.build(t)

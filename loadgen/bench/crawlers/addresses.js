@@ -41,7 +41,10 @@ const mediawiki = ({ revisions }, first) => {
       path: '/api.php',
       type: 'application/x-www-form-urlencoded',
       // The token of everybody that is not signed in: https://www.mediawiki.org/wiki/API:Edit
-      body: `action=edit&format=json&title=Page-${page}&text=${encodeURIComponent(text)}&token=${encodeURIComponent('+\\')}`
+      body: [
+        'action=edit', 'format=json', `title=Page-${page}`, `text=${encodeURIComponent(text)}`,
+        `token=${encodeURIComponent('+\\')}`
+      ].join('&')
     })
   })
 }

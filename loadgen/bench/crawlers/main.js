@@ -154,10 +154,13 @@ async function measure ({ origin, url, first }, { wiki }, options, capacity) {
   }, ['--local-ips', CLIENTS])
   note(`${capacity.toFixed(0)} differences a second; crawlers ask for ${crawlsPerS} addresses a second, ${
     crawlsPerS * crawlS * rounds} of ${lengthOfSweep(options)} in all`)
-  if (crawlsPerS * (crawlS + 1) * rounds > lengthOfSweep(options)) note('some addresses come again: ask for more --pages')
+  if (crawlsPerS * (crawlS + 1) * rounds > lengthOfSweep(options)) {
+    note('some addresses come again: ask for more --pages')
+  }
   note('warms the cache …')
   await visit(0)
-  console.log('| round | crawls: shown / refused / else | views | a view: median / p99 | a save: median / p99 | hits | failed |')
+  console.log('| round | crawls: shown / refused / else | views | a view: median / p99 | a save: median / p99 ' +
+    '| hits | failed |')
   console.log('|---|---|---|---|---|---|---|')
   /** @type {{quiet: any, crawled: any}[]} */
   const pairs = []
@@ -178,8 +181,8 @@ function conclude (pairs) {
   const line = (/** @type {string} */ what, /** @type {(people: any) => number} */ of) => {
     const quiet = pairs.map((pair) => of(pair.quiet))
     const { ratio, low, high } = pairedRatio(pairs.map(({ crawled }) => of(crawled)), quiet)
-    console.log(`${what}: ${meanOf(quiet).mean.toFixed(1)} ms alone, ${ratio.toFixed(2)} times that beside crawlers (95 %: ${
-      low.toFixed(2)} to ${high.toFixed(2)})`)
+    console.log(`${what}: ${meanOf(quiet).mean.toFixed(1)} ms alone, ${ratio.toFixed(2)} times that beside crawlers ` +
+      `(95 %: ${low.toFixed(2)} to ${high.toFixed(2)})`)
   }
   console.log()
   line('a view, median', ({ view }) => view.med_ms)
@@ -189,8 +192,11 @@ function conclude (pairs) {
   const sum = (/** @type {'quiet' | 'crawled'} */ part, /** @type {string} */ name) =>
     pairs.reduce((total, pair) => total + pair[part][name], 0)
   for (const part of /** @type {const} */ (['quiet', 'crawled'])) {
-    console.log(`${part === 'quiet' ? 'alone' : 'beside crawlers'}: ${(100 * sum(part, 'hits') / sum(part, 'views')).toFixed(2)} % hits, ${
-      sum(part, 'failed') + sum(part, 'not_sent')} of ${sum(part, 'views') + sum(part, 'edits')} requests of people failed`)
+    const hits = (100 * sum(part, 'hits') / sum(part, 'views')).toFixed(2)
+    const failed = sum(part, 'failed') + sum(part, 'not_sent')
+    const all = sum(part, 'views') + sum(part, 'edits')
+    const when = part === 'quiet' ? 'alone' : 'beside crawlers'
+    console.log(`${when}: ${hits} % hits, ${failed} of ${all} requests of people failed`)
   }
 }
 

@@ -107,8 +107,8 @@ const SCHEMAS = {
   orphaned: {
     tags,
     summary: 'List the pages that no other links to',
-    description: 'In alphabetical order, without the home page. A link to a former name of a page is a link to the page, ' +
-      'and the redirect from there counts as one.',
+    description: 'In alphabetical order, without the home page. A link to a former name of a page is a link to the ' +
+      'page, and the redirect from there counts as one.',
     querystring: partQuery(),
     response: { 200: list('Names', 'NameItem', [{ name: 'Draft' }, { name: 'Handbook' }]), ...otherwise(304) }
   },
@@ -123,7 +123,8 @@ const SCHEMAS = {
   deadEnds: {
     tags,
     summary: 'List the pages that link to no page',
-    description: 'In alphabetical order. Links in the text count, also to a name without a page and to the page itself.',
+    description: 'In alphabetical order. ' +
+      'Links in the text count, also to a name without a page and to the page itself.',
     querystring: partQuery(),
     response: { 200: list('Pages', 'PageItem', [DRAFT, WRITING]), ...otherwise(304) }
   }

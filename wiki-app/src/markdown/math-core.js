@@ -63,8 +63,8 @@ function sizeOf (attributes, open) {
 function elementOf (name, attributes, text, open) {
   const parent = open.at(-1)
   // A span, as KaTeX has styles for one; a style that cells have anyway.
-  const isNothing = name === 'span' ||
-    (name === 'mstyle' && parent?.name === 'mtd' && attributes.scriptlevel === '0' && attributes.displaystyle === 'false')
+  const isNothing = name === 'span' || (name === 'mstyle' && parent?.name === 'mtd' &&
+    attributes.scriptlevel === '0' && attributes.displaystyle === 'false')
   if (isNothing) return { start: '', end: '', text }
   const classes = []
   let [tag, shown] = [name, text]
@@ -100,7 +100,8 @@ function elementOf (name, attributes, text, open) {
   // Core has no negative lengths, and some browsers would.
   const kept = Object.entries(attributes).filter(([key, value]) => key !== 'class' && !value.startsWith('-'))
   if (classes.length > 0) kept.push(['class', classes.join(' ')])
-  return { start: `<${tag}${kept.map(([key, value]) => ` ${key}="${value}"`).join('')}>`, end: `</${tag}>`, text: shown, table }
+  const written = kept.map(([key, value]) => ` ${key}="${value}"`).join('')
+  return { start: `<${tag}${written}>`, end: `</${tag}>`, text: shown, table }
 }
 
 /**

@@ -39,7 +39,8 @@ export function maths (markdownIt) {
 
   markdownIt.core.ruler.after('block', 'math_fences', ({ tokens }) => {
     for (const token of tokens) {
-      if (token.type === 'fence' && FENCE.test(token.info.trim())) Object.assign(token, { type: 'math_block', markup: '' })
+      if (token.type !== 'fence' || !FENCE.test(token.info.trim())) continue
+      Object.assign(token, { type: 'math_block', markup: '' })
     }
   })
 

@@ -24,7 +24,9 @@ const WANTED_SCHEMA = {
 }
 
 const NoPages = createError(
-  'WIKI_NO_PAGES', 'There are no pages yet, so there is none to choose from. Write the first one, or come again later.', 404
+  'WIKI_NO_PAGES',
+  'There are no pages yet, so there is none to choose from. Write the first one, or come again later.',
+  404
 )
 
 /**

@@ -136,7 +136,9 @@ function createInspector (page, widths) {
 /** @param {import('fastify').FastifyInstance} app */
 async function fill (app) {
   await write(app, 'Home', EVERYTHING, { tags: 'one, two', author: 'Ana', summary: 'first' })
-  await write(app, 'Home', `${EVERYTHING.replace('Some *text*', 'Other *text*')}\nmore`, { author: 'A'.repeat(80), summary: 's'.repeat(200) })
+  await write(app, 'Home', `${EVERYTHING.replace('Some *text*', 'Other *text*')}\nmore`, {
+    author: 'A'.repeat(80), summary: 's'.repeat(200)
+  })
   await write(app, 'Home/below', 'text of [home](/wiki/Home)')
   await write(app, LONG, `[[${LONG}]]`, { tags: 't'.repeat(50) })
   await write(app, 'Gone', 'text')

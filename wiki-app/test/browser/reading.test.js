@@ -58,7 +58,7 @@ test('keyboard shortcuts navigate, but not in text fields, and can be disabled p
   await page.waitForURL('/edit/text/a')
 })
 
-test('changed words stand out in light and dark colours and without colours, also where only spaces changed', async (t) => {
+test('changed words stand out in light, dark and no colours, also where only spaces changed', async (t) => {
   const { app, page } = await browser.open(t, PHONE)
   await write(app, 'a', 'Use words.\n\nsome  spaces\n\nno\u200B width\n')
   await write(app, 'a', 'Use plain words.\n\nsome spaces \n\nno width\n')

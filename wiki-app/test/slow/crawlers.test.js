@@ -49,7 +49,8 @@ test('crawlers that ask for ten times what the wiki can do shut out no reader an
   const crawled = await visit(Math.ceil(10 * capacity))
   const ms = (/** @type {any} */ { med_ms: median, p99_ms: p99, max_ms: max }) =>
     `${median.toFixed(0)} / ${p99.toFixed(0)} / ${max.toFixed(0)} ms`
-  t.diagnostic(`capacity ${capacity.toFixed(0)} differences/s, ${readsPerS} visits/s; page views (median, p99, maximum): ${ms(quiet)} alone, ` +
+  t.diagnostic(`capacity ${capacity.toFixed(0)} differences/s, ${readsPerS} visits/s; ` +
+    `page views (median, p99, maximum): ${ms(quiet)} alone, ` +
     `${ms(crawled)} beside ${(10 * capacity).toFixed(0)} crawled addresses/s: ${JSON.stringify(crawled)}`)
   assert.equal(quiet.people_failed, 0)
   assert.equal(crawled.people_failed, 0, 'every page view and every save is answered')
