@@ -1,0 +1,70 @@
+/**
+ * What a reader of another wiki yields. `source` names a thing in the words of that wiki, for the report: `Talk:Bees`,
+ * `wiki/bees.txt`. Readers check nothing: names, texts and authors may be anything.
+ *
+ * @typedef {MovedPage | MovedRedirect | MovedPicture | Untaken} Moved
+ */
+
+/**
+ * @typedef {object} MovedPage
+ * @property {'page'} kind
+ * @property {string} source
+ * @property {string} name  of the page in this wiki
+ * @property {AsyncIterable<MovedRevision>} revisions  oldest first; read once, before the next thing of the reader
+ */
+
+/**
+ * @typedef {object} MovedRevision
+ * @property {string} id  of the revision in its wiki: the same in each run, and in no other revision of its page
+ * @property {string} content  Markdown, with links as in this wiki
+ * @property {string[]} [tags]
+ * @property {string} author  '' for none
+ * @property {string} summary  may be ''
+ * @property {Date} createdAt
+ */
+
+/**
+ * An old name that leads to a page.
+ * @typedef {object} MovedRedirect
+ * @property {'redirect'} kind
+ * @property {string} source
+ * @property {string} name
+ * @property {string} to  the page's name in this wiki
+ */
+
+/**
+ * Readers yield pictures before the pages that show them.
+ * @typedef {object} MovedPicture
+ * @property {'picture'} kind
+ * @property {string} source
+ * @property {() => Promise<Buffer>} read
+ * @property {string} [alt]  what it shows
+ * @property {string} [author]
+ * @property {(url: string) => void} stored  takes the picture's address in this wiki; texts that are read afterwards
+ *   may contain it
+ */
+
+/**
+ * @typedef {object} Untaken
+ * @property {'untaken'} kind
+ * @property {string} source
+ * @property {string} reason  a sentence
+ */
+
+/**
+ * @typedef {(path: string, options: ReaderOptions) => AsyncIterable<Moved>} Reader
+ * @typedef {object} ReaderOptions
+ * @property {AbortSignal} [signal]
+ * @property {Convert} [convert]  of readers whose texts are not Markdown
+ * @property {string} [pictures]  a folder of pictures beside the file
+ * @property {(done: number, total: number) => void} [onRead]  bytes of the file, for the progress
+ */
+
+/**
+ * Markup to Markdown, many texts at once: they are converted in parallel. Texts that cannot be converted become a code
+ * block of themselves, so that nothing is lost.
+ * @typedef {(texts: string[]) => Promise<Converted[]>} Convert
+ * @typedef {{content: string, problem?: string}} Converted  `problem`: why it is not converted, a sentence
+ */
+
+export {}
