@@ -1,24 +1,32 @@
 #!/usr/bin/env node
-import { randomBytes } from 'node:crypto'
 import { existsSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
-import { hashPassword } from '../src/access/password.js'
+import mongoose from 'mongoose'
+import { hashPassword, PASSWORD_MAX_CHARS, PASSWORD_MIN_CHARS } from '../src/access/password.js'
 import { ROLES } from '../src/access/roles.js'
 import { isLine, LINE_RULE, NAME_MAX_CHARS, parseUsers, sha256, TOKENS_MAX, userKey } from '../src/access/users.js'
 import { readPassword } from '../src/access/read-password.js'
+import { readConfig } from '../src/config.js'
+import { invitationUrl } from '../src/people/addresses.js'
+import { createFirstPeople } from '../src/people/first-people.js'
+import { createToken } from '../src/people/secrets.js'
 
-const PASSWORD_MIN_CHARS = 10
-const PASSWORD_MAX_CHARS = 1_000
-const TOKEN_BYTES = 32
+const HELP = `Usage: node wiki-app/bin/user.js invite NAME [--role ROLE]
+       node wiki-app/bin/user.js <command> FILE [NAME] [options]
 
-const HELP = `Usage: node wiki-app/bin/user.js <command> FILE [NAME] [options]
+The people of a wiki that runs with ACCESS=users.
 
-Keeps the file that the wiki reads with ACCESS=users USERS_FILE=FILE. The wiki reads it when it starts.
+  invite NAME [--role ROLE]        print a link with which a new person chooses a password, or a
+                                   known one a new password. Administrators do the rest in the
+                                   wiki, at /edit/people; invite the first one here. The settings
+                                   are those of the wiki (MONGODB_URI, PUBLIC_URL)
+
+Or the people are in a file, which the wiki reads when it starts (USERS_FILE=FILE):
 
   set FILE NAME [--role ROLE]      make a user, or give one a new password and role
   role FILE NAME --role ROLE       give a user another role
-  token FILE NAME --label LABEL    make a token for a program that writes in this name; it is shown once
+  token FILE NAME --label LABEL    make a token for a program of that name; it is shown once
   revoke FILE NAME --label LABEL   make the token with this label worthless
   remove FILE NAME                 remove a user, tokens and all
   list FILE                        who there is, with roles and labels of tokens
@@ -28,14 +36,20 @@ ROLE is one of:
   editor   writes, renames, deletes and brings back pages (for a new user the default)
   admin    may besides take back all that an author did
 
-The password is asked for without showing it, or read from standard input; never give it as an argument, where others can see it.
+The password is asked for without showing it, or read from standard input; never give it as an
+argument, where others can see it.
 
 Examples:
+  MONGODB_URI=mongodb://127.0.0.1:27027/stevec?replicaSet=stevec \\
+    node wiki-app/bin/user.js invite "Ana Novak" --role admin
   node wiki-app/bin/user.js set users.json "Ana Novak" --role admin
   pass show wiki/ana | node wiki-app/bin/user.js set users.json "Ana Novak"
   node wiki-app/bin/user.js token users.json "Ana Novak" --label "nightly import"
   ACCESS=users USERS_FILE=users.json node wiki-app/src/server.js
 `
+
+/** A database that is away is named soon. */
+const SELECTION_MS = 5_000
 
 /** An error that the user of the command can correct. */
 class UsageError extends Error {}
@@ -73,7 +87,7 @@ const COMMANDS = {
     if (tokens.length === TOKENS_MAX) {
       throw new UsageError(`${name} has ${TOKENS_MAX} tokens, and more are not possible; revoke one first`)
     }
-    const token = `stevec_${randomBytes(TOKEN_BYTES).toString('base64url')}`
+    const token = createToken()
     user.tokens = [...tokens, { label: /** @type {string} */ (label), sha256: sha256(token) }]
     return `${token}\n`
   },
@@ -105,8 +119,13 @@ async function main (argv) {
     }
     return 0
   }
+  if (command === 'invite') {
+    if (file === undefined || name !== undefined) throw new UsageError('invite takes a NAME; one with blanks needs quotes')
+    return invite(file, values.role)
+  }
   if (!Object.hasOwn(COMMANDS, command)) {
-    throw new UsageError(`there is no command "${command}"; there is: ${[...Object.keys(COMMANDS), 'list'].join(', ')}`)
+    const there = ['invite', ...Object.keys(COMMANDS), 'list'].join(', ')
+    throw new UsageError(`there is no command "${command}"; there is: ${there}`)
   }
   if (file === undefined || name === undefined || rest.length > 0) {
     throw new UsageError(`${command} takes a FILE and a NAME; a name with blanks needs quotes`)
@@ -119,6 +138,22 @@ async function main (argv) {
   }
   write(file, users)
   process.stdout.write(said)
+  return 0
+}
+
+/** @param {string} name @param {string | undefined} role @returns {Promise<number>} the exit code */
+async function invite (name, role) {
+  if (!isLine(name, NAME_MAX_CHARS)) throw new UsageError(`a name must be ${LINE_RULE}`)
+  const { MONGODB_URI: uri, PUBLIC_URL: root } = readConfig(process.env)
+  const connection = mongoose.createConnection(uri, { serverSelectionTimeoutMS: SELECTION_MS })
+  try {
+    const secret = await createFirstPeople(connection)(name, role === undefined ? undefined : roleIn(role))
+    const where = root === undefined ? ' (after the address of the wiki)' : ''
+    process.stdout.write(`${root === undefined ? '' : new URL(root).origin}${invitationUrl(secret)}\n`)
+    process.stderr.write(`It lasts three days and works once${where}: send it to ${name} alone.\n`)
+  } finally {
+    await connection.close()
+  }
   return 0
 }
 

@@ -1,6 +1,7 @@
 import Fastify from 'fastify'
 import { access } from './access/access.js'
 import { createClientKey, createNetworkKey } from './access/client.js'
+import { createCheckPassword } from './access/check-password.js'
 import { signInRoutes } from './access/sign-in-routes.js'
 import { writeLimit } from './access/write-limit.js'
 import { apiRoutes } from './api/routes.js'
@@ -32,6 +33,9 @@ import { authorRevertRoutes } from './history/author-revert-routes.js'
 import { changesRoutes } from './history/changes-routes.js'
 import { editRoutes } from './writing/edit-routes.js'
 import { historyRoutes } from './history/history-routes.js'
+import { accountRoutes } from './people/account-routes.js'
+import { auditRoutes } from './people/audit-routes.js'
+import { membersRoutes } from './people/members-routes.js'
 import { createSavedNotice } from './reading/saved-notice.js'
 import { shortLinkForms } from './short-links/short-link-forms.js'
 import { SHORT_LINK_ROUTE, shortLinkRoute } from './short-links/short-link-route.js'
@@ -207,7 +211,22 @@ async function registerRoutes (app, { config, services, counter, processes, fast
   await app.register(pictureRoutes, { files, search })
   await app.register(authorRevertRoutes, { authorRevert: services.authorRevert })
   if (watching) await app.register(watchingRoutes, { watching, history, publicUrl: config.PUBLIC_URL, ...digests })
-  if (users && sessions) await app.register(signInRoutes, { users, sessions, clientKey, secure })
+  await registerPeople(app, config, services, { clientKey, secure })
+}
+
+/**
+ * Where the wiki knows people by name.
+ * @param {FastifyInstance} app @param {Config} config @param {Services} services
+ * @param {{clientKey: (request: import('fastify').FastifyRequest) => string, secure: boolean}} options
+ */
+async function registerPeople (app, { PUBLIC_URL: publicUrl }, services, { clientKey, secure }) {
+  const { users, sessions, members, audit, account } = services
+  if (!users || !sessions || !members || !audit || !account) return
+  const checkPassword = createCheckPassword(app, { users, clientKey, secure })
+  await app.register(signInRoutes, { sessions, checkPassword, secure })
+  await app.register(membersRoutes, { members, users, publicUrl })
+  await app.register(auditRoutes, { audit })
+  await app.register(accountRoutes, { account, checkPassword })
 }
 
 /**

@@ -56,10 +56,9 @@ function check (env) {
       if (bad.length > 0) throw new ConfigError(bad.map((name) => complaint(name, env[name])).join('; '))
     }
   })
-  if ((config.ACCESS === 'users') !== (config.USERS_FILE !== undefined)) {
+  if (config.ACCESS !== 'users' && config.USERS_FILE !== undefined) {
     const { allowed } = SETTINGS.USERS_FILE
-    const how = config.USERS_FILE ? 'with' : 'without'
-    throw new ConfigError(`ACCESS=${config.ACCESS} is not allowed ${how} USERS_FILE: ${allowed}`)
+    throw new ConfigError(`ACCESS=${config.ACCESS} is not allowed with USERS_FILE: ${allowed}`)
   }
   if (config.WATCH_FAN_OUT !== 'on-read' && config.ACCESS !== 'users') {
     throw new ConfigError(`WATCH_FAN_OUT=${config.WATCH_FAN_OUT} is not allowed with ACCESS=${config.ACCESS}: only ` +
@@ -130,7 +129,7 @@ function checkMail ({ SMTP_URL: url, MAIL_FROM: from, ACCESS: access, PUBLIC_URL
   }
   if (access !== 'users') {
     throw new ConfigError(`SMTP_URL is not allowed with ACCESS=${access}, as only people whom the wiki knows by name ` +
-      'get mail: set ACCESS=users and USERS_FILE, or unset SMTP_URL')
+      'get mail: set ACCESS=users, or unset SMTP_URL')
   }
   if (publicUrl === undefined) {
     throw new ConfigError(`SMTP_URL is not allowed without PUBLIC_URL, to which the links in mails lead: set it to ${

@@ -23,6 +23,11 @@ import { createOldRevisions } from './history/old-revisions.js'
 import { createQueue } from './queue/queue.js'
 import { createSearch } from './search/search.js'
 import { createPageStore } from './pages/store.js'
+import { createAudit } from './people/audit.js'
+import { createMembers } from './people/members.js'
+import { definePeople } from './people/model.js'
+import { createOwnAccount } from './people/own-account.js'
+import { createUsers } from './people/users.js'
 import { WRITE_STRATEGIES } from './pages/commit.js'
 import { redisOf, replicaOf } from './shared/connections.js'
 import { createPresence } from './shared/presence.js'
@@ -83,7 +88,7 @@ const OWN = {
 export function createServices (config, log, parts) {
   const made = { ...OWN, ...parts }
   const { createMetrics, tracing, makeRenderer, makeOldRevisions } = made
-  const users = config.USERS_FILE === undefined ? null : readUsers(config.USERS_FILE)
+  const file = config.USERS_FILE === undefined ? null : readUsers(config.USERS_FILE)
   const database = createDatabase(config.MONGODB_URI, log, {
     poolMax: config.DATABASE_POOL_MAX, readConcern: readConcernOf(config), commands: tracing?.commands
   })
@@ -106,7 +111,7 @@ export function createServices (config, log, parts) {
   const store = watched(pages, metrics?.counted, tracing?.changing)
   const saving = createSaving({ config, log, store, shortLinks, renderer, models, database, redis, metrics })
   const history = createHistory(models, createHistories(models))
-  const people = peopleOf(users, { ...made, fanOut, config, log, database, models, history })
+  const people = peopleOf(file, { ...made, fanOut, config, log, database, models, history })
   metrics?.addParts({ redis, queue, mail: people.digests, purges })
   const pictures = createPictures({
     config, log, connection, createS3: parts.createS3, later: queue.add, purges
@@ -175,19 +180,30 @@ function pagesOf (parts, { purgeLog, database: { connection, isUnavailable }, co
   return { pages, queue, fanOut }
 }
 
+/** Of a wiki that knows nobody by name. */
+const NOBODY = {
+  users: null, sessions: null, members: null, audit: null, account: null, watching: null, digests: undefined
+}
+
 /**
  * @typedef {{config: Config, log: Log, database: Database, models: Models, history: History}} OfPeople
- * @param {import('./access/users.js').Users | null} users
+ * @param {import('./access/users.js').UsersFile | null} file
  * @param {OfPeople & {fanOut?: FanOut} & Pick<Parts, 'createMailer'> &
  *   Pick<typeof OWN, 'makeSessions' | 'makeDigests'>} parts
  */
-function peopleOf (users, { makeSessions, fanOut, ...parts }) {
-  if (users === null) return { users, sessions: null, watching: null, digests: undefined }
+function peopleOf (file, { makeSessions, fanOut, ...parts }) {
+  if (parts.config.ACCESS !== 'users') return NOBODY
   const { database, models } = parts
   const { connection } = database
+  const ofMembers = { connection, models: definePeople(connection) }
+  const users = createUsers({ file, models: ofMembers.models, whileAvailable: database.whileAvailable })
+  const audit = createAudit(ofMembers)
   const watching = whileAvailable(createWatching({ connection, models, users, fanOut }), database)
   return {
     users,
+    members: whileAvailable(createMembers({ ...ofMembers, audit, isInFile: users.isInFile }), database),
+    audit: whileAvailable(audit, database),
+    account: whileAvailable(createOwnAccount(ofMembers), database),
     sessions: whileAvailable(makeSessions(connection, users), database),
     watching,
     digests: digestsOf({ ...parts, users, watching })

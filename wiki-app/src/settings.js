@@ -144,11 +144,11 @@ export const SETTINGS = {
   })),
   ACCESS: choice(ACCESS_MODES, {
     default: 'open',
-    does: 'who writes: `open` everybody, `read-only` nobody, `users` those in `USERS_FILE`'
+    does: 'who writes: `open` everybody, `read-only` nobody, `users` the people that the wiki knows by name'
   }),
   USERS_FILE: optional(text(isThere, {
-    allowed: 'the path of a file that wiki-app/bin/user.js has made; ACCESS=users needs it, and nothing else does',
-    does: 'the people of the wiki, see below; read at the start'
+    allowed: 'the path of a file that wiki-app/bin/user.js has made; for ACCESS=users alone',
+    does: 'people that are not kept in the database, see below; read at the start'
   })),
   WATCH_FAN_OUT: choice(FAN_OUTS, {
     default: 'on-read',

@@ -22,7 +22,8 @@ for (const file of readdirSync(DIRECTORY)) {
  *   'changes' | 'compare' | 'feed' | 'past' | 'error' | 'home' | 'missing' | 'sign-in' | 'signed-in' | 'rename' |
  *   'delete' | 'revert' | 'resend' | 'picture' | 'revert-author' | 'reverted-author' |
  *   'import' | 'imported' | 'import-report' | 'api' | 'status' | 'short-link' | 'watching' | 'watch' |
- *   'digest-link' | 'sitemap' | 'sitemap-index' | 'care'} View
+ *   'digest-link' | 'sitemap' | 'sitemap-index' | 'care' | 'people' | 'member' | 'member-link' | 'invitation' |
+ *   'account' | 'audit'} View
  */
 
 /**

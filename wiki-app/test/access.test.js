@@ -75,6 +75,18 @@ const DEMANDS = {
   'POST /edit/delete-picture/:file': 'editor',
   'GET /edit/revert-author': 'admin',
   'POST /edit/revert-author': 'admin',
+  'GET /edit/people': 'admin',
+  'GET /edit/people/person': 'admin',
+  'POST /edit/people': 'admin',
+  ...Object.fromEntries(['link', 'role', 'block', 'unblock', 'remove'].map((verb) =>
+    [`POST /edit/people/${verb}`, 'admin'])),
+  'GET /edit/audit': 'admin',
+  'GET /edit/account': 'reader',
+  'POST /edit/account/password': 'reader',
+  'POST /edit/account/tokens': 'reader',
+  'POST /edit/account/tokens/remove': 'reader',
+  'GET /invitations/:secret': 'anyone',
+  'POST /invitations/:secret': 'anyone',
   'GET /watching': 'anyone',
   'GET /feeds/:secret': 'anyone',
   'GET /edit/watching': 'reader',
@@ -299,7 +311,7 @@ test('an open wiki refuses only admin routes, and names the settings that allow 
     assert.equal(ruling(await app.inject({ method, url })),
       demand === undefined ? 405 : demand === 'admin' ? 403 : 'allowed', key)
   }
-  assert.match((await get(app, '/edit/revert-author')).json().detail, /ACCESS=users and USERS_FILE/)
+  assert.match((await get(app, '/edit/revert-author')).json().detail, /can give it administrators: ACCESS=users/)
   assert.match((await get(app, '/edit/text/a', BROWSER)).body, /name="author"/)
   assert.equal((await submit(app, 'a', { content: 'x', author: 'Ana' })).statusCode, 303)
   assert.match((await get(app, '/history/a')).body, />Ana</)

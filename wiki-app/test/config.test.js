@@ -123,10 +123,8 @@ test('an invalid REDIS_URL is refused without showing a password', () => {
   }
 })
 
-test('ACCESS=users and USERS_FILE require each other; one alone is refused in one line', () => {
-  assert.throws(() => readConfig({ ACCESS: 'users' }), {
-    message: /^ACCESS=users is not allowed without USERS_FILE: [^\n]+$/
-  })
+test('USERS_FILE without ACCESS=users is refused in one line; ACCESS=users needs no file', () => {
+  assert.equal(readConfig({ ACCESS: 'users' }).USERS_FILE, undefined)
   assert.throws(() => readConfig({ USERS_FILE: 'users.json' }), {
     message: /^ACCESS=open is not allowed with USERS_FILE: [^\n]+$/
   })
@@ -147,7 +145,7 @@ test('mail requires a sender, people with names and the address of the wiki; eac
     [{ MAIL_FROM: undefined }, /^SMTP_URL is not allowed without MAIL_FROM: set it to the mail address of the wiki/],
     [
       { ACCESS: undefined, USERS_FILE: undefined },
-      /^SMTP_URL is not allowed with ACCESS=open,.*: set ACCESS=users and USERS_FILE, or unset SMTP_URL$/
+      /^SMTP_URL is not allowed with ACCESS=open,.*: set ACCESS=users, or unset SMTP_URL$/
     ],
     [{ PUBLIC_URL: undefined }, /^SMTP_URL is not allowed without PUBLIC_URL.*: set it to the address of the wiki/],
     [{ MAIL_FROM: 'Wiki <wiki@wiki.example>' }, /^MAIL_FROM="Wiki <wiki@wiki\.example>" is not allowed: it must be /],

@@ -53,7 +53,8 @@ test('robots.txt allows pages, lists and pictures, disallows every other route, 
 const AS_CHEAP_AS_A_PAGE = [
   '/', '/wiki', '/wiki/', '/wiki/*', '/random', '/s/:id', '/files/:file', '/readyz', '/api/v1/short-links/:id',
   '/api/v1/saves/:id',
-  '/api/v1/openapi.json', '/digests/confirm/:secret', '/digests/stop/:secret', '/edit/new', '/edit/new/*',
+  '/api/v1/openapi.json', '/digests/confirm/:secret', '/digests/stop/:secret', '/invitations/:secret', '/edit/people',
+  '/edit/people/person', '/edit/audit', '/edit/account', '/edit/new', '/edit/new/*',
   '/edit/short-link/*', '/edit/sign-in', '/edit/revert-author', '/edit/watch/*', '/edit/watch-author', '/edit/watching',
   '/watching', '/api/v1/watching', '/api/v1/watching/changes', '/api/v1/watching/digest'
 ]

@@ -112,6 +112,7 @@ async function requestEverything (app) {
   await send('POST', '/api/v1/pages/x/revert', { revision: 1 })
   await send('POST', '/edit/revert/y', { revision: '1' })
   await send('POST', '/edit/revert-author', { author: 'editor' })
+  await administer(app, send)
   await send('POST', '/edit/import', form({ files: new Blob(['imported']) }))
   const { rawPayload: zip } = await send('GET', '/api/v1/export')
   await send('POST', '/api/v1/import', zip, { 'content-type': 'application/zip' })
@@ -125,6 +126,37 @@ async function requestEverything (app) {
   await send('POST', '/edit/sign-out')
   await untilCounted(app)
   return requests
+}
+
+/**
+ * What an administrator does with people, and they with their accounts.
+ * @param {import('fastify').FastifyInstance} app
+ * @param {(method: string, url: string, payload?: any) => Promise<import('../test/helper.js').Response>} send
+ */
+async function administer (app, send) {
+  const password = 'a new password'
+  const { body } = await send('POST', '/edit/people', { name: 'Ana', role: 'reader' })
+  const [link] = /** @type {RegExpExecArray} */ (/\/invitations\/[\w-]{43}/.exec(body))
+  await send('GET', link)
+  await send('POST', link, { password, again: password })
+  await send('POST', '/edit/people/role', { name: 'Ana', role: 'admin' })
+  const { headers } = await post(app, '/edit/sign-in', { name: 'Ana', password })
+  const ana = { cookie: String(headers['set-cookie']).split(';', 1)[0] }
+  const token = await app.inject({
+    method: 'POST', url: '/edit/account/tokens', headers: { accept: 'application/json', ...ana }, payload: { label: 'x' }
+  })
+  const authorization = `Bearer ${token.json().token}`
+  for (const [url, payload] of /** @type {[string, object][]} */ ([
+    ['people', { name: 'Bor', role: 'reader' }],
+    ['account/tokens/remove', { label: 'y' }],
+    ['account/password', { present: password, password: 'another one', again: 'another one' }]
+  ])) {
+    const { statusCode, body: answer } = await app.inject({
+      method: 'POST', url: `/edit/${url}`, headers: { accept: 'application/json', authorization }, payload
+    })
+    assert.ok(statusCode < 400, answer)
+  }
+  for (const verb of ['link', 'block', 'unblock', 'remove']) await send('POST', `/edit/people/${verb}`, { name: 'Ana' })
 }
 
 /** Pages and lists, each also from its second part on. */
@@ -142,7 +174,8 @@ const READ = [
   '/api/v1/changes?author=admin',
   '/edit/watching', '/edit/watch/a', '/edit/watch-author?author=editor', '/edit/new', '/edit/new/q', '/edit/text/a',
   '/edit/delete/a', '/edit/rename/a', '/edit/import', '/edit/short-link/a', '/edit/revert/a?revision=1',
-  '/edit/revert-author', '/edit/picture/FILE', '/edit/sign-in', '/readyz', '/favicon.ico', '/wiki', '/wiki/', '/api',
+  '/edit/revert-author', '/edit/people', '/edit/people?after=a', '/edit/people/person?name=Bor', '/edit/audit',
+  '/edit/account', '/edit/picture/FILE', '/edit/sign-in', '/readyz', '/favicon.ico', '/wiki', '/wiki/', '/api',
   '/api/', '/api/v1/openapi.json', '/robots.txt', '/sitemap.xml', '/sitemap/1.xml'
 ]
 

@@ -18,7 +18,7 @@ const ReadOnly = createError(
 const NoAdmins = createError(
   'WIKI_NO_ADMINS',
   'Only an administrator may do this, and this wiki knows nobody by name. ' +
-    'Whoever runs it can give it administrators: ACCESS=users and USERS_FILE, see wiki-app/README.md.',
+    'The person who runs it can give it administrators: ACCESS=users, see wiki-app/README.md.',
   403
 )
 const SignInFirst = createError(
@@ -144,7 +144,7 @@ function createIdentification ({ users, sessions, secure }) {
     if (authorization !== undefined) {
       // RFC 6750 §2.1; the scheme is case-insensitive (RFC 9110 §11.1).
       const [, token] = /^Bearer +([A-Za-z0-9._~+/-]{1,200}=*)$/i.exec(authorization) ?? []
-      const user = token === undefined ? null : users?.byToken(token) ?? null
+      const user = token === undefined ? null : await users?.byToken(token) ?? null
       if (user === null) {
         throw Object.assign(new TokenUnknown(),
           { headers: { 'www-authenticate': `${CHALLENGE['www-authenticate']}, error="invalid_token"` } })

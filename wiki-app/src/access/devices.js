@@ -27,12 +27,12 @@ export function createDevices (users) {
     /**
      * @param {string | undefined} cookie
      * @param {string} name  as typed into the sign-in form
-     * @returns {string | null} the browser's id; null when this name has not signed in from it
+     * @returns {Promise<string | null>} the browser's id; null when this name has not signed in from it
      */
-    idOf (cookie, name) {
+    async idOf (cookie, name) {
       const [, id, seal] = FORMAT.exec(cookie ?? '') ?? []
-      const user = users.find(name)
-      if (id === undefined || user === null) return null
+      const user = id === undefined ? null : await users.find(name)
+      if (user === null) return null
       const expected = sealOf(user, id)
       const given = Buffer.from(seal, 'base64url')
       return given.length === expected.length && timingSafeEqual(given, expected) ? id : null

@@ -13,6 +13,8 @@ const LN_MIN = 14
 const LN_MAX = 17
 const R_MAX = 8
 const P_MAX = 8
+export const PASSWORD_MIN_CHARS = 10
+export const PASSWORD_MAX_CHARS = 1_000
 const SALT_BYTES = 16
 const KEY_BYTES = 32
 

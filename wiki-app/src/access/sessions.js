@@ -65,7 +65,7 @@ export function createSessions (connection, users) {
         _id: sha256(token),
         expires_at: mongoose.trusted({ $gt: new Date() })
       }).lean().exec()
-      const user = session && users.find(session.user)
+      const user = session && await users.find(session.user)
       return user && sha256(user.password) === session.credential ? user : null
     },
 

@@ -1,52 +1,24 @@
-import createError from '@fastify/error'
 import { COUNTER_NAME } from '../counter.js'
-import { retryAfter } from '../http/retry-after.js'
 import { viewUrl } from '../pages/name.js'
-import { readableDuration } from '../readable.js'
-import { named } from '../shared/limit-store.js'
 import { HTML, renderFor, wantsHtml } from '../views.js'
 import { cookieIn, personIn, SIGN_IN_URL, sessionCookie } from './access.js'
-import { createDevices } from './devices.js'
-import { createFairQueue } from './fair-queue.js'
+import { deviceCookie } from './check-password.js'
+import { PASSWORD_MAX_CHARS } from './password.js'
 import { SESSION_S } from './sessions.js'
-import { NAME_MAX_CHARS, userKey } from './users.js'
+import { NAME_MAX_CHARS } from './users.js'
 
 /** @import {FastifyPluginAsync, FastifyRequest} from 'fastify' */
 /** @import {AnswerableError} from '../http/problem.js' */
 /** @import {Role} from './roles.js' */
 /** @import {Sessions} from './sessions.js' */
-/** @import {User, Users} from './users.js' */
+/** @import {CheckPassword} from './check-password.js' */
 
 export const SIGN_OUT_URL = '/edit/sign-out'
 
-const WINDOW_MS = 15 * 60_000
-/** Per address, or per browser that has signed in with the name before: nobody else can lock out its owner. */
-const FAILURES_MAX = 10
-/**
- * Per name from unknown browsers, against attackers with many addresses. It leaves two guesses to an owner in a new
- * place.
- */
-const FAILURES_PER_NAME_MAX = 50
-const FAILURES_UNDER_ATTACK_MAX = 2
-/** Checks run one at a time: each takes memory and a third of a second. */
-const WAITING = { waitingMax: 20, waitingPerKeyMax: 3 }
-const WAITING_RETRY_S = 5
 /** A name of 200 characters, each of four percent-encoded bytes, fits. */
 const TARGET_MAX_CHARS = 4_000
 /** Browsers keep no cookie for longer than 400 days. */
 const DEVICE_S = 365 * 86_400
-
-const WrongPassword = createError('WIKI_WRONG_PASSWORD', 'This name and this password do not go together.', 401)
-const TooManyFailures = createError(
-  'WIKI_TOO_MANY_FAILURES',
-  'Signing in failed too often, from your address or with this name. Try again in %s.',
-  429
-)
-const TooManyAtOnce = createError(
-  'WIKI_SIGN_INS_AT_ONCE',
-  'More sign-ins are waiting, from your address or from everywhere, than can be checked soon. Try again in %s.',
-  429
-)
 
 const TEXT = { type: 'string', maxLength: TARGET_MAX_CHARS }
 const FORM_SCHEMA = { querystring: { type: 'object', properties: { to: TEXT } } }
@@ -57,7 +29,7 @@ const SIGN_IN_SCHEMA = {
     additionalProperties: false,
     properties: {
       name: { type: 'string', maxLength: NAME_MAX_CHARS },
-      password: { type: 'string', maxLength: 1_000 },
+      password: { type: 'string', maxLength: PASSWORD_MAX_CHARS },
       to: TEXT
     }
   }
@@ -75,23 +47,13 @@ const MAY = {
 /**
  * Pages stay the same for everybody, as the cookie's path is /edit. SameSite=Strict costs nothing: links from other
  * sites lead to pages.
- * @typedef {{users: Users, sessions: Sessions, clientKey: (request: FastifyRequest) => string, secure: boolean}}
- *   Options
+ * @typedef {{sessions: Sessions, checkPassword: CheckPassword, secure: boolean}} Options
  * @type {FastifyPluginAsync<Options>}
  */
-export async function signInRoutes (app, { users, sessions, clientKey, secure }) {
+export async function signInRoutes (app, { sessions, checkPassword, secure }) {
   const name = sessionCookie(secure)
   const attributes = { path: '/edit', httpOnly: true, sameSite: /** @type {const} */ ('strict'), secure }
-  const deviceName = secure ? '__Secure-device' : 'device'
   const deviceAttributes = { ...attributes, path: SIGN_IN_URL, maxAge: DEVICE_S }
-  const devices = createDevices(users)
-
-  /** @param {FastifyRequest} request @returns {string | null} null: an unknown browser */
-  const deviceOf = (request) => devices.idOf(cookieIn(request, deviceName), nameIn(request))
-  /** @param {FastifyRequest} request */
-  const guesserOf = (request) => deviceOf(request) ?? clientKey(request)
-
-  const check = createCheck(app, users, { deviceOf, guesserOf })
 
   app.addHook('onRequest', (_request, reply, done) => {
     reply.header('cache-control', 'private, no-store')
@@ -111,17 +73,17 @@ export async function signInRoutes (app, { users, sessions, clientKey, secure })
   })
 
   app.post(SIGN_IN_URL, { config, schema: SIGN_IN_SCHEMA, bodyLimit: BODY_MAX_BYTES }, async (request, reply) => {
-    const { name: given, to: asked } = /** @type {SignIn} */ (request.body)
+    const { name: given, password, to: asked } = /** @type {SignIn} */ (request.body)
     const to = localTarget(asked)
     try {
-      const user = await check(request)
+      const { user, device } = await checkPassword(request, given, password)
       // Always a new one: an attacker may have planted a token in this browser.
       await end(request)
       reply.setCookie(name, await sessions.begin(user), { ...attributes, maxAge: SESSION_S })
-      reply.setCookie(deviceName, devices.begin(user), deviceAttributes)
+      reply.setCookie(deviceCookie(secure), device, deviceAttributes)
     } catch (error) {
       const { statusCode = 500, headers = {}, message: refusal } = /** @type {AnswerableError} */ (error)
-      if (![401, 429].includes(statusCode) || !wantsHtml(request)) throw error
+      if (![401, 403, 429].includes(statusCode) || !wantsHtml(request)) throw error
       return reply.code(statusCode).headers(headers).type(HTML).send(form(request, { to, name: given, refusal }))
     }
     // Pages below /edit/ alone can tell the browser whose name to show.
@@ -140,67 +102,6 @@ export async function signInRoutes (app, { users, sessions, clientKey, secure })
     if (token !== undefined) await sessions.end(token)
   }
 }
-
-/**
- * @typedef {(request: FastifyRequest) => string} KeyOf
- * @typedef {{deviceOf: (request: FastifyRequest) => string | null, guesserOf: KeyOf}} Keys
- * @param {import('fastify').FastifyInstance} app @param {Users} users @param {Keys} keys
- */
-function createCheck (app, users, { deviceOf, guesserOf }) {
-  const enqueue = createFairQueue(WAITING)
-  const { refuseGuessing, countFailure } = createGuessLimits(app, { deviceOf, guesserOf })
-
-  /**
-   * @param {FastifyRequest} request @returns {Promise<User>}
-   * @throws {Error} 401 when name and password do not go together, 429
-   */
-  return async (request) => {
-    const { name, password } = /** @type {SignIn} */ (request.body)
-    await refuseGuessing(request)
-    return enqueue(guesserOf(request), async () => {
-      // Sign-ins ahead in the queue may have failed meanwhile.
-      await refuseGuessing(request)
-      const user = await users.check(name, password)
-      if (user !== null) return user
-      await countFailure(request)
-      throw Object.assign(new WrongPassword(), { headers: { 'www-authenticate': 'Bearer realm="stevec"' } })
-    }, {
-      first: deviceOf(request) !== null,
-      refusal: () => retryAfter(new TooManyAtOnce(readableDuration(WAITING_RETRY_S)), WAITING_RETRY_S)
-    })
-  }
-}
-
-/** @param {import('fastify').FastifyInstance} app @param {Keys} keys */
-function createGuessLimits (app, { deviceOf, guesserOf }) {
-  const failuresOfGuesser = app.createRateLimit(named('guesser', {
-    max: FAILURES_MAX, timeWindow: WINDOW_MS, keyGenerator: guesserOf
-  }))
-  const failuresWithName = app.createRateLimit(named('name', {
-    max: FAILURES_PER_NAME_MAX, timeWindow: WINDOW_MS, keyGenerator: (request) => userKey(nameIn(request))
-  }))
-
-  /** @param {FastifyRequest} request */
-  async function refuseGuessing (request) {
-    const [own, withName] = await Promise.all([failuresOfGuesser, failuresWithName]
-      .map((count) => count(request, { increment: false })))
-    if (own.isAllowed || withName.isAllowed) return
-    const attacked = withName.remaining === 0 && deviceOf(request) === null
-    const failuresMax = attacked ? FAILURES_UNDER_ATTACK_MAX : FAILURES_MAX
-    if (own.max - own.remaining < failuresMax) return
-    throw retryAfter(new TooManyFailures(readableDuration(own.ttlInSeconds)), own.ttlInSeconds)
-  }
-
-  /** @param {FastifyRequest} request */
-  async function countFailure (request) {
-    await failuresOfGuesser(request)
-    if (deviceOf(request) === null) await failuresWithName(request)
-  }
-
-  return { refuseGuessing, countFailure }
-}
-
-const nameIn = (/** @type {FastifyRequest} */ { body }) => /** @type {{name: string}} */ (body).name
 
 /** @param {FastifyRequest} request @param {{to: string, name?: string, refusal?: string}} data */
 const form = (request, data) => renderFor(request, 'sign-in', {

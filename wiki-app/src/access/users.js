@@ -2,11 +2,11 @@ import { createHash } from 'node:crypto'
 import { readFileSync, statSync } from 'node:fs'
 import { ConfigError } from '../config-error.js'
 import { hiddenIn } from '../pages/visible.js'
-import { isPassword, isPasswordHash } from './password.js'
+import { isPasswordHash } from './password.js'
 import { ROLES } from './roles.js'
 
 /**
- * @typedef {object} User  an entry of the users' file
+ * @typedef {object} User  also an entry of the users' file
  * @property {string} name  what the history shows
  * @property {import('./roles.js').Role} role
  * @property {string} password  a hash from `hashPassword`
@@ -43,19 +43,22 @@ export function readUsers (file) {
     /** By hash, so that the time it takes reveals nothing about the token. @param {string} token */
     byToken: (token) => byToken.get(sha256(token)) ?? null,
 
-    /**
-     * Checks another user's hash for an unknown name, so that the response takes as long.
-     * @param {string} name @param {string} password @returns {Promise<User | null>} null when they do not match
-     */
-    async check (name, password) {
-      const user = byKey.get(userKey(name))
-      const { password: hash } = user ?? users[Number.parseInt(sha256(userKey(name)).slice(0, 8), 16) % users.length]
-      return await isPassword(password, hash) && user !== undefined ? user : null
-    }
+    /** To be checked for an unknown name, so that the response takes as long. @param {string} name */
+    decoyFor: (name) => users[Number.parseInt(sha256(userKey(name)).slice(0, 8), 16) % users.length].password
   }
 }
 
-/** @typedef {ReturnType<typeof readUsers>} Users */
+/** @typedef {ReturnType<typeof readUsers>} UsersFile */
+
+/**
+ * Everybody whom the wiki knows, see people/users.js.
+ * @typedef {object} Users
+ * @property {(name: string) => boolean} isInFile
+ * @property {(name: string) => Promise<User | null>} find  null: unknown, blocked, or without a password yet
+ * @property {(token: string) => Promise<User | null>} byToken
+ * @property {(name: string, password: string) => Promise<(User & {blocked: boolean}) | null>} check  null when they do
+ *   not match
+ */
 
 /** @param {string} file @returns {User[]} @throws {ConfigError} */
 export function parseUsers (file) {

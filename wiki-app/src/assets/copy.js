@@ -1,8 +1,8 @@
-// The button beside a short link. Without scripts the address is there to be selected.
+// The button beside a short link or a token. Without scripts the text is there to be selected.
 const copy = /** @type {HTMLButtonElement} */ (document.querySelector('[data-copies]'))
 const shown = /** @type {HTMLInputElement} */ (document.getElementById(String(copy.dataset.copies)))
 // The browser knows better than the wiki which scheme and host its reader uses.
-shown.value = new URL(String(shown.dataset.path), location.href).href
+if (shown.dataset.path !== undefined) shown.value = new URL(shown.dataset.path, location.href).href
 shown.onfocus = () => shown.select()
 copy.hidden = false
 copy.onclick = async () => {

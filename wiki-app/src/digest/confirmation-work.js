@@ -20,7 +20,7 @@ export function createConfirmationWork ({ claims, users, messages, send }) {
   /** @param {Confirmation} confirmation  claimed @throws {Error} the database is away, or no mail can be sent now */
   return async function workOn (confirmation) {
     const { _id, address, every, expires_at: expiresAt } = confirmation
-    const user = users.find(_id)
+    const user = await users.find(_id)
     if (user === null || address === undefined || every === undefined || expiresAt <= new Date()) {
       return claims.end(confirmation, {})
     }

@@ -39,9 +39,9 @@ const NOTHING_WAITS = {
 export function createConfirmations ({ connection, models, users, added }) {
   const confirmations = driverOf(models.Confirmations)
 
-  /** @param {Pick<Confirmation, '_id' | 'address' | 'every'> | null} found @returns {Wish | null} */
-  function wishOf (found) {
-    const user = found && users.find(found._id)
+  /** @param {Pick<Confirmation, '_id' | 'address' | 'every'> | null} found @returns {Promise<Wish | null>} */
+  async function wishOf (found) {
+    const user = found && await users.find(found._id)
     const { address, every } = found ?? {}
     return user && address !== undefined && every !== undefined ? { user: user.name, address, every } : null
   }
@@ -88,7 +88,7 @@ export function createConfirmations ({ connection, models, users, added }) {
       const found = await confirmations.findOneAndUpdate(
         confirmable(secret), NOTHING_WAITS, { session, returnDocument: 'before' }
       )
-      const wish = wishOf(found)
+      const wish = await wishOf(found)
       if (found !== null && wish !== null) await begin(found._id, wish, session)
       return wish
     })

@@ -24,7 +24,7 @@ export function createDigestWork ({ claims, watching, history, users, messages, 
   /** @param {Digest} digest @param {Date} upTo */
   async function mailOf (digest, upTo) {
     // A removed user may come back.
-    const user = users.find(digest._id)
+    const user = await users.find(digest._id)
     if (user === null || upTo <= digest.sent_up_to) return null
     const { items, more } = await watching.newBetween(user.name, {
       from: digest.sent_up_to, to: upTo, limit: CHANGES_MAX

@@ -12,7 +12,7 @@ const SECOND_MS = 1_000
  */
 
 /** Also with scheme and host (RFC 9112 §3.2.2). */
-const SECRET = /^((?:https?:\/\/[^/]*)?\/+(?:feeds|digests)\/).*/i
+const SECRET = /^((?:https?:\/\/[^/]*)?\/+(?:feeds|digests|invitations)\/).*/i
 
 /** Cannot break out of a log line, a page or a search. */
 const HARMLESS_ID = /^[A-Za-z0-9._-]{1,64}$/

@@ -103,7 +103,7 @@ export function createWatching ({ connection, models, users, fanOut }) {
     async feed (secret, limit) {
       const watcher = await list.byFeed(sha256(secret))
       if (watcher === null) return null
-      const user = users.find(watcher._id)
+      const user = await users.find(watcher._id)
       return user && { ...await partFor(watcher, { limit }), user: user.name }
     }
   }

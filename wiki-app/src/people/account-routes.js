@@ -1,0 +1,165 @@
+import createError from '@fastify/error'
+import { nameOfPerson, SIGN_IN_URL } from '../access/access.js'
+import { PASSWORD_MAX_CHARS, PASSWORD_MIN_CHARS } from '../access/password.js'
+import { isLine, NAME_MAX_CHARS } from '../access/users.js'
+import { COPY_SCRIPT_URL } from '../assets.js'
+import { readableTime } from '../readable.js'
+import { HTML, renderFor, wantsHtml } from '../views.js'
+import { ACCOUNT_URL, INVITATION_ROUTE, invitationUrl } from './addresses.js'
+
+/** @import {FastifyReply, FastifyRequest} from 'fastify' */
+/** @import {CheckPassword} from '../access/check-password.js' */
+/** @import {AnswerableError} from '../http/problem.js' */
+/** @import {OwnAccount} from './own-account.js' */
+
+const BODY_MAX_BYTES = 16_384
+const PASSWORD = { type: 'string', maxLength: PASSWORD_MAX_CHARS }
+const LABEL = { type: 'string', minLength: 1, maxLength: NAME_MAX_CHARS }
+const SECRET = {
+  params: { type: 'object', properties: { secret: { type: 'string', pattern: '^[A-Za-z0-9_-]{43}$' } } }
+}
+/** @param {Record<string, object>} properties */
+const bodyOf = (properties) => ({
+  body: { type: 'object', required: Object.keys(properties), additionalProperties: false, properties }
+})
+
+const TooShort = createError(
+  'WIKI_PASSWORD_TOO_SHORT', `A password must have at least ${PASSWORD_MIN_CHARS} characters.`, 400
+)
+const NotTheSame = createError('WIKI_PASSWORDS_DIFFER', 'These two passwords are not the same.', 400)
+const InvalidLabel = createError(
+  'WIKI_INVALID_LABEL', `A label must be a line of 1 to ${NAME_MAX_CHARS} characters that says what the token is for.`, 400
+)
+
+/**
+ * People's own accounts, and the links with which they choose a password.
+ * @type {import('fastify').FastifyPluginAsync<{account: OwnAccount, checkPassword: CheckPassword}>}
+ */
+export async function accountRoutes (app, { account, checkPassword }) {
+  app.addHook('onRequest', (_request, reply, done) => {
+    reply.header('cache-control', 'private, no-store')
+    done()
+  })
+  addInvitation(app, account)
+  addAccount(app, account)
+  addPassword(app, account, checkPassword)
+}
+
+/**
+ * A GET changes nothing: programs that look for dangerous mails open links, too.
+ * @param {import('fastify').FastifyInstance} app @param {OwnAccount} account
+ */
+function addInvitation (app, account) {
+  const config = { role: 'anyone' }
+
+  app.get(INVITATION_ROUTE, { config, schema: SECRET }, async (request, reply) =>
+    invitation(request, reply, await account.ownerOf(secretIn(request))))
+
+  app.post(INVITATION_ROUTE, {
+    config, schema: { ...SECRET, ...bodyOf({ password: PASSWORD, again: PASSWORD }) }, bodyLimit: BODY_MAX_BYTES
+  }, async (request, reply) => {
+    const name = await account.ownerOf(secretIn(request))
+    const refusal = refusalOf(request)
+    if (refusal !== null) {
+      if (!wantsHtml(request)) throw refusal
+      return invitation(request, reply.code(400), name, refusal.message)
+    }
+    await account.choosePassword(secretIn(request), passwordsIn(request).password)
+    return wantsHtml(request) ? reply.redirect(SIGN_IN_URL, 303) : { name }
+  })
+}
+
+/** @param {import('fastify').FastifyInstance} app @param {OwnAccount} account */
+function addAccount (app, account) {
+  const config = { role: 'reader' }
+
+  app.get(ACCOUNT_URL, { config }, async (request, reply) => showAccount(request, reply, account))
+
+  app.post(`${ACCOUNT_URL}/tokens`, {
+    config, schema: bodyOf({ label: LABEL }), bodyLimit: BODY_MAX_BYTES
+  }, async (request, reply) => {
+    const label = labelIn(request).trim().normalize('NFC')
+    if (!isLine(label, NAME_MAX_CHARS)) throw new InvalidLabel()
+    const token = await account.addToken(nameOfPerson(request), label)
+    if (!wantsHtml(request)) return reply.code(201).send({ label, token })
+    return showAccount(request, reply.code(201), account, { token: { label, token } })
+  })
+
+  app.post(`${ACCOUNT_URL}/tokens/remove`, {
+    config, schema: bodyOf({ label: LABEL }), bodyLimit: BODY_MAX_BYTES
+  }, async (request, reply) => {
+    await account.removeToken(nameOfPerson(request), labelIn(request))
+    return wantsHtml(request) ? reply.redirect(ACCOUNT_URL, 303) : reply.code(204).send()
+  })
+}
+
+/**
+ * @param {import('fastify').FastifyInstance} app @param {OwnAccount} account @param {CheckPassword} checkPassword
+ */
+function addPassword (app, account, checkPassword) {
+  app.post(`${ACCOUNT_URL}/password`, {
+    config: { role: 'reader' },
+    schema: bodyOf({ present: PASSWORD, password: PASSWORD, again: PASSWORD }),
+    bodyLimit: BODY_MAX_BYTES
+  }, async (request, reply) => {
+    const name = nameOfPerson(request)
+    const { present, password } = passwordsIn(request)
+    try {
+      const refusal = refusalOf(request)
+      if (refusal !== null) throw refusal
+      await checkPassword(request, name, present)
+      await account.setPassword(name, password)
+    } catch (error) {
+      const { statusCode = 500, headers = {}, message } = /** @type {AnswerableError} */ (error)
+      if (statusCode >= 500 || !wantsHtml(request)) throw error
+      return showAccount(request, reply.code(statusCode).headers(headers), account, { refusal: message })
+    }
+    // All sessions of the old password have ended, this one as well.
+    return wantsHtml(request) ? reply.redirect(SIGN_IN_URL, 303) : { name }
+  })
+}
+
+/**
+ * @param {FastifyRequest} request @param {FastifyReply} reply @param {OwnAccount} account
+ * @param {{token?: {label: string, token: string}, refusal?: string}} [shown]
+ */
+async function showAccount (request, reply, account, shown = {}) {
+  const name = nameOfPerson(request)
+  const tokens = await account.tokensOf(name)
+  return reply.type(HTML).send(renderFor(request, 'account', {
+    title: 'Your account',
+    name,
+    tokens: tokens?.map(({ label, created_at: at }) => ({ label, time: readableTime(at.toISOString()) })) ?? null,
+    token: null,
+    refusal: '',
+    ...shown,
+    url: ACCOUNT_URL,
+    ...limits,
+    copyScriptUrl: COPY_SCRIPT_URL
+  }))
+}
+
+const limits = { minChars: PASSWORD_MIN_CHARS, maxChars: PASSWORD_MAX_CHARS, labelMaxChars: NAME_MAX_CHARS }
+
+/** @param {FastifyRequest} request @param {FastifyReply} reply @param {string} name @param {string} [refusal] */
+const invitation = (request, reply, name, refusal = '') => reply.type(HTML).send(renderFor(request, 'invitation', {
+  title: 'Choose a password', name, refusal, action: invitationUrl(secretIn(request)), ...limits
+}))
+
+/** @typedef {{present: string, password: string, again: string}} Passwords */
+
+/** @param {FastifyRequest} request */
+const passwordsIn = ({ body }) => /** @type {Passwords} */ (body)
+
+/** @param {FastifyRequest} request @returns {Error | null} */
+function refusalOf (request) {
+  const { password, again } = passwordsIn(request)
+  if (password.length < PASSWORD_MIN_CHARS) return new TooShort()
+  return password === again ? null : new NotTheSame()
+}
+
+/** @param {FastifyRequest} request */
+const labelIn = ({ body }) => /** @type {{label: string}} */ (body).label
+
+/** @param {FastifyRequest} request */
+const secretIn = ({ params }) => /** @type {{secret: string}} */ (params).secret

@@ -1,0 +1,47 @@
+import { readableTime } from '../readable.js'
+import { HTML, renderFor, wantsHtml } from '../views.js'
+import { AUDIT_URL, MEMBERS_URL } from './addresses.js'
+
+/** @import {Audit} from './audit.js' */
+/** @import {Act} from './model.js' */
+
+const SCHEMA = {
+  querystring: {
+    type: 'object',
+    additionalProperties: false,
+    properties: { before: { type: 'string', pattern: '^[0-9a-f]{24}$' } }
+  }
+}
+
+/** @type {Record<string, (act: Act) => string>} */
+const ACTS = {
+  invited: ({ role }) => `invited, as ${role}:`,
+  linked: () => 'made a link for a new password for',
+  role: ({ role }) => `gave the role ${role} to`,
+  blocked: () => 'blocked',
+  unblocked: () => 'unblocked',
+  removed: () => 'removed'
+}
+
+/**
+ * What administrators did.
+ * @type {import('fastify').FastifyPluginAsync<{audit: Audit}>}
+ */
+export async function auditRoutes (app, { audit }) {
+  app.get(AUDIT_URL, { config: { role: 'admin' }, schema: SCHEMA }, async (request, reply) => {
+    const { before } = /** @type {{before?: string}} */ (request.query)
+    const { items, next } = await audit.list(before)
+    reply.header('cache-control', 'private, no-store')
+    if (!wantsHtml(request)) {
+      return { acts: items.map(({ at, actor, did, to, role }) => ({ at, actor, did, to, role })), next }
+    }
+    return reply.type(HTML).send(renderFor(request, 'audit', {
+      title: 'What administrators did',
+      items: items.map((act) => ({
+        ...act, at: act.at.toISOString(), time: readableTime(act.at.toISOString()), words: ACTS[act.did](act)
+      })),
+      nextUrl: next && `${AUDIT_URL}?${new URLSearchParams({ before: next })}`,
+      listUrl: MEMBERS_URL
+    }))
+  })
+}

@@ -1,0 +1,173 @@
+import createError from '@fastify/error'
+import { nameOfPerson } from '../access/access.js'
+import { ROLES } from '../access/roles.js'
+import { isLine, LINE_RULE, NAME_MAX_CHARS } from '../access/users.js'
+import { COPY_SCRIPT_URL } from '../assets.js'
+import { counted, readableTime } from '../readable.js'
+import { HTML, renderFor, wantsHtml } from '../views.js'
+import { AUDIT_URL, invitationUrl, MEMBER_URL, MEMBERS_URL, memberUrl } from './addresses.js'
+import { LINK_MAX_MS } from './members.js'
+
+/** @import {FastifyInstance, FastifyReply, FastifyRequest} from 'fastify' */
+/** @import {Role} from '../access/roles.js' */
+/** @import {Users} from '../access/users.js' */
+/** @import {Actor} from './audit.js' */
+/** @import {Members} from './members.js' */
+/** @import {Member} from './model.js' */
+
+const InvalidName = createError('WIKI_INVALID_NAME_OF_PERSON', `A name must be ${LINE_RULE}.`, 400)
+
+const NAME = { type: 'string', minLength: 1, maxLength: NAME_MAX_CHARS }
+const ROLE = { type: 'string', enum: ROLES }
+/** @param {Record<string, object>} properties */
+const bodyOf = (properties) => ({
+  body: { type: 'object', required: Object.keys(properties), additionalProperties: false, properties }
+})
+const LIST_SCHEMA = { querystring: { type: 'object', additionalProperties: false, properties: { after: NAME } } }
+const MEMBER_SCHEMA = {
+  querystring: { type: 'object', required: ['name'], additionalProperties: false, properties: { name: NAME } }
+}
+const BODY_MAX_BYTES = 16_384
+const DAY_MS = 86_400_000
+
+/** @typedef {{name: string, role: Role}} Asked */
+
+const config = { role: 'admin' }
+/** @param {Record<string, object>} properties */
+const form = (properties) => ({ config, schema: bodyOf(properties), bodyLimit: BODY_MAX_BYTES })
+
+/** @typedef {{members: Members, users: Users, publicUrl?: string}} Options */
+/** @typedef {Options & {actorIn: (request: FastifyRequest) => Actor}} Context */
+
+/**
+ * What administrators do with people.
+ * @type {import('fastify').FastifyPluginAsync<Options>}
+ */
+export async function membersRoutes (app, { members, users, publicUrl }) {
+  app.addHook('onRequest', (_request, reply, done) => {
+    reply.header('cache-control', 'private, no-store')
+    done()
+  })
+
+  /** @param {FastifyRequest} request @returns {Actor} */
+  function actorIn (request) {
+    const name = nameOfPerson(request)
+    return { name, inFile: users.isInFile(name) }
+  }
+
+  const context = { members, users, publicUrl, actorIn }
+  addReads(app, context)
+  addInvitations(app, context)
+  addChanges(app, context)
+}
+
+/** @param {FastifyInstance} app @param {Context} context */
+function addReads (app, { members }) {
+  app.get(MEMBERS_URL, { config, schema: LIST_SCHEMA }, async (request, reply) => {
+    const { after } = /** @type {{after?: string}} */ (request.query)
+    const { items, next } = await members.list(after)
+    if (!wantsHtml(request)) return { people: items.map(factsOf), next }
+    return reply.type(HTML).send(renderFor(request, 'people', {
+      title: 'People',
+      items: items.map((member) => ({ ...factsOf(member), url: memberUrl(member.name), state: stateOf(member) })),
+      nextUrl: next && `${MEMBERS_URL}?${new URLSearchParams({ after: next })}`,
+      inviteUrl: MEMBERS_URL,
+      auditUrl: AUDIT_URL,
+      roles: ROLES,
+      nameMaxChars: NAME_MAX_CHARS
+    }))
+  })
+
+  app.get(MEMBER_URL, { config, schema: MEMBER_SCHEMA }, async (request, reply) => {
+    const member = await members.get(/** @type {{name: string}} */ (request.query).name)
+    if (!wantsHtml(request)) return factsOf(member)
+    return reply.type(HTML).send(renderFor(request, 'member', {
+      title: member.name,
+      ...factsOf(member),
+      state: stateOf(member),
+      isYou: member.name === nameOfPerson(request),
+      roles: ROLES,
+      base: MEMBERS_URL
+    }))
+  })
+}
+
+/** @param {FastifyInstance} app @param {Context} context */
+function addInvitations (app, { members, publicUrl = '', actorIn }) {
+  app.post(MEMBERS_URL, form({ name: NAME, role: ROLE }), async (request, reply) => {
+    const { name: given, role } = askedIn(request)
+    const name = given.trim().normalize('NFC')
+    if (!isLine(name, NAME_MAX_CHARS)) throw new InvalidName()
+    const secret = await members.invite(actorIn(request), name, role)
+    return showLink(request, reply.code(201), `“${name}” is invited`, name, secret)
+  })
+
+  app.post(`${MEMBERS_URL}/link`, form({ name: NAME }), async (request, reply) => {
+    const { name } = await members.get(askedIn(request).name)
+    return showLink(request, reply, `A link for “${name}”`, name, await members.renewLink(actorIn(request), name))
+  })
+
+  /**
+   * The only time that its secret can be read.
+   * @param {FastifyRequest} request @param {FastifyReply} reply @param {string} title @param {string} name
+   * @param {string} secret
+   */
+  function showLink (request, reply, title, name, secret) {
+    const path = invitationUrl(secret)
+    const url = `${publicUrl}${path}`
+    if (!wantsHtml(request)) return { name, url }
+    return reply.type(HTML).send(renderFor(request, 'member-link', {
+      title,
+      name,
+      path,
+      url,
+      lasts: counted(LINK_MAX_MS / DAY_MS, 'day'),
+      listUrl: MEMBERS_URL,
+      copyScriptUrl: COPY_SCRIPT_URL
+    }))
+  }
+}
+
+/** @param {FastifyInstance} app @param {Context} context */
+function addChanges (app, { members, actorIn }) {
+  app.post(`${MEMBERS_URL}/role`, form({ name: NAME, role: ROLE }), async (request, reply) => {
+    const { name, role } = askedIn(request)
+    return show(request, reply, await members.setRole(actorIn(request), name, role))
+  })
+
+  for (const verb of /** @type {const} */ (['block', 'unblock'])) {
+    app.post(`${MEMBERS_URL}/${verb}`, form({ name: NAME }), async (request, reply) =>
+      show(request, reply, await members[verb](actorIn(request), askedIn(request).name)))
+  }
+
+  app.post(`${MEMBERS_URL}/remove`, form({ name: NAME }), async (request, reply) => {
+    await members.remove(actorIn(request), askedIn(request).name)
+    return wantsHtml(request) ? reply.redirect(MEMBERS_URL, 303) : reply.code(204).send()
+  })
+}
+
+/** @param {FastifyRequest} request @param {FastifyReply} reply @param {Member} member */
+const show = (request, reply, member) =>
+  wantsHtml(request) ? reply.redirect(memberUrl(member.name), 303) : factsOf(member)
+
+/** @param {FastifyRequest} request */
+const askedIn = ({ body }) => /** @type {Asked} */ (body)
+
+/** Without a secret. @param {Member} member */
+const factsOf = ({ name, role, password, tokens, blocked_at: blockedAt, link, created_at: createdAt }) => ({
+  name,
+  role,
+  has_password: password !== '',
+  blocked: blockedAt !== null,
+  link_expires_at: link === null || link.expires_at <= new Date() ? null : link.expires_at.toISOString(),
+  tokens: tokens.map(({ label }) => label),
+  created_at: createdAt.toISOString()
+})
+
+/** @param {Member} member @returns {string} of a person, in words */
+function stateOf (member) {
+  const { blocked, has_password: hasPassword, link_expires_at: until } = factsOf(member)
+  if (blocked) return 'blocked'
+  if (until !== null) return `${hasPassword ? 'has a link for a new password' : 'invited'} until ${readableTime(until)}`
+  return hasPassword ? '' : 'the invitation has expired'
+}

@@ -1,0 +1,62 @@
+import mongoose from 'mongoose'
+
+/** @typedef {import('../access/roles.js').Role} Role */
+
+/**
+ * Somebody whom the wiki knows by name. Those of USERS_FILE have no document.
+ * @typedef {object} Member
+ * @property {string} _id  the key of the name (access/users.js)
+ * @property {string} name  what the history shows
+ * @property {Role} role
+ * @property {string} password  a hash from `hashPassword`; '': none yet
+ * @property {Token[]} tokens  for programs
+ * @property {Date | null} blocked_at  not null: neither the password nor a token works
+ * @property {{sha256: string, expires_at: Date} | null} link  lets its owner choose a password, once
+ * @property {Date} created_at
+ * @property {Date | null} acted_at  when this administrator last changed somebody else, see members.js
+ */
+
+/** @typedef {{label: string, sha256: string, created_at: Date}} Token */
+
+/**
+ * What an administrator did.
+ * @typedef {object} Act
+ * @property {import('mongoose').Types.ObjectId} _id
+ * @property {Date} at
+ * @property {string} actor  name
+ * @property {string} did  see ACTS in audit-routes.js
+ * @property {string} to  name
+ * @property {string} [role]
+ */
+
+/** Two years: long enough to look something up, and what is known of people does not grow for ever. */
+const AUDIT_KEPT_S = 2 * 365 * 86_400
+
+const options = /** @type {const} */ ({ versionKey: false, strict: 'throw', strictQuery: 'throw' })
+
+const member = new mongoose.Schema({
+  _id: String,
+  name: String,
+  role: String,
+  password: String,
+  tokens: [new mongoose.Schema({ label: String, sha256: String, created_at: Date }, { _id: false })],
+  blocked_at: Date,
+  link: new mongoose.Schema({ sha256: String, expires_at: Date }, { _id: false }),
+  created_at: Date,
+  acted_at: Date
+}, { collection: 'members', ...options })
+member.index({ 'tokens.sha256': 1 })
+member.index({ 'link.sha256': 1 })
+
+const act = new mongoose.Schema(
+  { at: Date, actor: String, did: String, to: String, role: String },
+  { collection: 'audit', ...options }
+)
+act.index({ at: 1 }, { expireAfterSeconds: AUDIT_KEPT_S })
+
+/** @param {import('mongoose').Connection} connection */
+export const definePeople = (connection) => /** @type {PeopleModels} */ (/** @type {unknown} */ ({
+  Members: connection.model('Member', member), Audit: connection.model('Act', act)
+}))
+
+/** @typedef {{Members: import('mongoose').Model<Member>, Audit: import('mongoose').Model<Act>}} PeopleModels */

@@ -1,0 +1,287 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import test from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { MongoClient } from 'mongodb'
+import { BROWSER, get, save, useWiki } from './helper.js'
+import { bearer, cookieOf, peopleOnly, post } from './people.js'
+
+/** @typedef {import('fastify').FastifyInstance} FastifyInstance */
+/** @typedef {import('node:test').TestContext} TestContext */
+
+const COMMAND = fileURLToPath(new URL('../bin/user.js', import.meta.url))
+const PASSWORD = 'a new password'
+const wiki = useWiki()
+
+/** @param {FastifyInstance} app @param {string} url @param {object} [payload] @param {Record<string, string>} [as] */
+const send = (app, url, payload = {}, as = bearer('admin')) =>
+  app.inject({ method: 'POST', url: `/edit/${url}`, headers: { accept: 'application/json', ...as }, payload })
+
+/** Invites somebody, and follows the link. @param {FastifyInstance} app @param {string} name @param {string} [role] */
+async function join (app, name, role = 'editor') {
+  const invited = await send(app, 'people', { name, role })
+  assert.equal(invited.statusCode, 201, invited.body)
+  const link = new URL(invited.json().url, 'http://wiki').pathname
+  const chosen = await post(app, link, { password: PASSWORD, again: PASSWORD })
+  assert.equal(chosen.statusCode, 303, chosen.body)
+  return link
+}
+
+/** @param {FastifyInstance} app @param {string} name @param {string} [password] */
+const signIn = (app, name, password = PASSWORD) => post(app, '/edit/sign-in', { name, password })
+
+/** @param {FastifyInstance} app @param {string} name @returns {Promise<Record<string, string>>} */
+async function sessionOf (app, name) {
+  const { statusCode, headers, body } = await signIn(app, name)
+  assert.equal(statusCode, 303, body)
+  return { cookie: String(headers['set-cookie']).split(';', 1)[0] }
+}
+
+/** @param {FastifyInstance} app @param {Record<string, string>} as */
+const tokenOf = async (app, as) => {
+  const made = await send(app, 'account/tokens', { label: 'a program' }, as)
+  assert.equal(made.statusCode, 201, made.body)
+  return { authorization: `Bearer ${made.json().token}` }
+}
+
+test('an invited person chooses a password, signs in, writes, and gets a token, without a restart', async (t) => {
+  const app = await wiki.build(t, peopleOnly(t))
+  const link = await join(app, 'Ana Novak')
+
+  const session = await sessionOf(app, 'ana novak')
+  const saved = await post(app, '/edit/text/Bees', { content: 'They fly.', tags: '', base_revision: '0' }, session)
+  assert.equal(saved.statusCode, 303, saved.body)
+  const token = await tokenOf(app, session)
+  await save(app, 'Bees', 'They hum.', token)
+  const { items } = (await get(app, '/api/v1/pages/Bees/revisions')).json()
+  assert.deepEqual(items.map((/** @type {any} */ { author }) => author), ['Ana Novak', 'Ana Novak'])
+
+  for (const again of [await get(app, link), await post(app, link, { password: PASSWORD, again: PASSWORD })]) {
+    assert.equal(again.statusCode, 404, 'the link works once')
+    assert.match(again.body, /This link was used/)
+  }
+})
+
+test('the wiki runs without a users’ file: the command makes the first administrator', async (t) => {
+  const uri = wiki.freshUri()
+  const app = await wiki.build(t, { ACCESS: 'users', MONGODB_URI: uri, PUBLIC_URL: 'https://wiki.example' })
+  const invite = async (/** @type {string[]} */ ...args) => promisify(execFile)(
+    process.execPath, [COMMAND, 'invite', ...args],
+    { env: { ...process.env, MONGODB_URI: uri, PUBLIC_URL: 'https://wiki.example' } }
+  )
+  const { stdout } = await invite('Ana', '--role', 'admin')
+  assert.match(stdout, /^https:\/\/wiki\.example\/invitations\/[\w-]{43}\n$/)
+  const link = new URL(stdout.trim()).pathname
+  assert.equal((await post(app, link, { password: PASSWORD, again: PASSWORD })).statusCode, 303)
+  const { headers } = await signIn(app, 'Ana')
+  const cookie = String(headers['set-cookie']).split(';', 1)[0]
+  const people = await get(app, '/edit/people', { cookie })
+  assert.deepEqual(people.json().people.map((/** @type {any} */ { name, role }) => [name, role]), [['Ana', 'admin']])
+
+  // The only administrator is blocked by accident, in the database: the command brings her back.
+  await withDatabase(uri, (db) => db.collection('members').updateOne({ name: 'Ana' }, { $set: { blocked_at: new Date() } }))
+  assert.equal((await signIn(app, 'Ana')).statusCode, 403)
+  const { stdout: second } = await invite('Ana')
+  assert.equal((await post(app, new URL(second.trim()).pathname, { password: PASSWORD, again: PASSWORD })).statusCode, 303)
+  assert.equal((await signIn(app, 'Ana')).statusCode, 303)
+})
+
+test('a blocked person’s session, token, password and link stop at once, and work again after unblocking', async (t) => {
+  const app = await wiki.build(t, peopleOnly(t))
+  await join(app, 'Ana')
+  const session = await sessionOf(app, 'Ana')
+  const token = await tokenOf(app, session)
+  const link = new URL((await send(app, 'people/link', { name: 'Ana' })).json().url, 'http://wiki').pathname
+
+  assert.equal((await send(app, 'people/block', { name: 'ANA' })).statusCode, 200)
+  assert.equal((await get(app, '/edit/account', session)).statusCode, 401)
+  assert.equal((await send(app, 'account/tokens', { label: 'x' }, token)).statusCode, 401)
+  assert.equal((await get(app, link)).statusCode, 404)
+  const refused = await signIn(app, 'Ana')
+  assert.equal(refused.statusCode, 403)
+  assert.match(refused.body, /“Ana” is blocked/)
+  assert.equal((await signIn(app, 'Ana', 'a wrong password')).statusCode, 401, 'a guess learns nothing')
+
+  assert.equal((await send(app, 'people/unblock', { name: 'Ana' })).statusCode, 200)
+  assert.equal((await get(app, '/edit/account', token)).statusCode, 200)
+  assert.equal((await signIn(app, 'Ana')).statusCode, 303)
+})
+
+test('another role counts from the next request on', async (t) => {
+  const app = await wiki.build(t, peopleOnly(t))
+  await join(app, 'Ana', 'reader')
+  const session = await sessionOf(app, 'Ana')
+  const write = (/** @type {string} */ name) =>
+    post(app, `/edit/text/${name}`, { content: 'x', tags: '', base_revision: '0' }, session)
+  assert.equal((await write('a')).statusCode, 403)
+  assert.equal((await send(app, 'people/role', { name: 'Ana', role: 'editor' })).json().role, 'editor')
+  assert.equal((await write('b')).statusCode, 303)
+  assert.equal((await get(app, '/edit/people', session)).statusCode, 403)
+  await send(app, 'people/role', { name: 'Ana', role: 'admin' })
+  assert.equal((await get(app, '/edit/people', session)).statusCode, 200)
+})
+
+test('a removed person leaves the history and nothing else, so that a namesake gets nothing of hers', async (t) => {
+  const uri = wiki.freshUri()
+  const app = await wiki.build(t, { ...peopleOnly(t), MONGODB_URI: uri })
+  await join(app, 'Ana')
+  const session = await sessionOf(app, 'Ana')
+  const token = await tokenOf(app, session)
+  await save(app, 'Bees', 'They fly.', token)
+  await app.inject({ method: 'PUT', url: '/api/v1/watching/pages/Bees', headers: token })
+  assert.equal((await send(app, 'people/remove', { name: 'Ana' })).statusCode, 204)
+
+  assert.equal((await get(app, '/edit/account', session)).statusCode, 401)
+  const left = await withDatabase(uri, async (db) => {
+    const found = []
+    for (const { name } of await db.listCollections({}, { nameOnly: true }).toArray()) {
+      const texts = await db.collection(name).find().map((each) => JSON.stringify(each)).toArray()
+      if (texts.some((text) => /\bana\b/i.test(text))) found.push(name)
+    }
+    return found.sort()
+  })
+  assert.deepEqual(left, ['audit', 'revisions'])
+  await join(app, 'Ana')
+  assert.deepEqual((await get(app, '/api/v1/watching', await tokenOf(app, await sessionOf(app, 'Ana')))).json().pages, [])
+})
+
+test('a new password needs the present one and ends all sessions; tokens stay', async (t) => {
+  const app = await wiki.build(t, peopleOnly(t))
+  await join(app, 'Ana')
+  const [here, elsewhere] = [await sessionOf(app, 'Ana'), await sessionOf(app, 'Ana')]
+  const token = await tokenOf(app, here)
+  const change = (/** @type {object} */ fields) =>
+    send(app, 'account/password', { present: PASSWORD, password: 'another one', again: 'another one', ...fields }, here)
+  for (const [fields, status, reason] of /** @type {const} */ ([
+    [{ present: 'a wrong one' }, 401, /do not go together/],
+    [{ password: 'too short', again: 'too short' }, 400, /at least 10 characters/],
+    [{ again: 'another two' }, 400, /not the same/]
+  ])) {
+    const refused = await change(fields)
+    assert.equal(refused.statusCode, status, refused.body)
+    assert.match(refused.json().detail, reason)
+  }
+  assert.equal((await get(app, '/edit/account', here)).statusCode, 200)
+  assert.equal((await change({})).statusCode, 200)
+  for (const session of [here, elsewhere]) assert.equal((await get(app, '/edit/account', session)).statusCode, 401)
+  assert.equal((await get(app, '/edit/account', token)).statusCode, 200)
+  assert.equal((await signIn(app, 'Ana')).statusCode, 401)
+  assert.equal((await signIn(app, 'Ana', 'another one')).statusCode, 303)
+})
+
+test('two administrators who end each other’s role at once leave one', async (t) => {
+  const app = await wiki.build(t, { ...peopleOnly(t) })
+  for (let round = 0; round < 3; round++) {
+    const names = [`Ana ${round}`, `Bor ${round}`]
+    const tokens = []
+    for (const name of names) {
+      await join(app, name, 'admin')
+      tokens.push(await tokenOf(app, await sessionOf(app, name)))
+    }
+    const answers = await Promise.all([0, 1].map((each) =>
+      send(app, 'people/role', { name: names[1 - each], role: 'reader' }, tokens[each])))
+    assert.deepEqual(answers.map(({ statusCode }) => statusCode).sort(), [200, 403], answers.map(({ body }) => body).join())
+  }
+})
+
+test('nobody changes oneself or those of the file, and one name has one person', async (t) => {
+  const app = await wiki.build(t, peopleOnly(t))
+  await join(app, 'Ana', 'admin')
+  const token = await tokenOf(app, await sessionOf(app, 'Ana'))
+  for (const [url, payload, status, reason] of /** @type {const} */ ([
+    ['people/remove', { name: 'ana' }, 409, /cannot change your own role/],
+    ['people/block', { name: 'Ana' }, 409, /cannot change your own role/],
+    ['people/role', { name: 'Ana', role: 'reader' }, 409, /cannot change your own role/],
+    ['people/role', { name: 'Admin', role: 'reader' }, 409, /kept in the users’ file/],
+    ['people', { name: 'EDITOR', role: 'admin' }, 409, /in the list of people already/],
+    ['people', { name: 'ANA', role: 'editor' }, 409, /in the list of people already/],
+    ['people', { name: 'Ana\u202e', role: 'editor' }, 400, /without blanks around it or invisible ones/],
+    ['people', { name: 'Bor', role: 'root' }, 400, /role/],
+    ['people/remove', { name: 'nobody' }, 404, /Nobody of that name/],
+    ['people/link', { name: { $gt: '' } }, 400, /name/]
+  ])) {
+    const refused = await send(app, url, payload, token)
+    assert.equal(refused.statusCode, status, `${url}: ${refused.body}`)
+    assert.match(refused.json().detail, reason)
+  }
+  assert.equal((await send(app, 'account/tokens', { label: 'x' })).statusCode, 409, 'admin is in the file')
+  const both = await Promise.all([1, 2].map(() => send(app, 'people', { name: 'Cene', role: 'editor' })))
+  assert.deepEqual(both.map(({ statusCode }) => statusCode).sort(), [201, 409])
+})
+
+test('each change is in the audit log with its actor; no page, log or answer shows a hash or a secret', async (t) => {
+  const app = await wiki.build(t, peopleOnly(t))
+  await join(app, '<b>Ana</b>')
+  await send(app, 'people/role', { name: '<b>Ana</b>', role: 'admin' })
+  await send(app, 'people/block', { name: '<b>Ana</b>' })
+  await send(app, 'people/unblock', { name: '<b>Ana</b>' })
+  await send(app, 'people/link', { name: '<b>Ana</b>' })
+  await send(app, 'people/block', { name: 'nobody' })
+  const acts = (await get(app, '/edit/audit', bearer('admin'))).json().acts
+  assert.deepEqual(acts.map((/** @type {any} */ { did }) => did), ['linked', 'unblocked', 'blocked', 'role', 'invited'])
+  assert.ok(acts.every((/** @type {any} */ { actor, to }) => actor === 'admin' && to === '<b>Ana</b>'))
+  await send(app, 'people/remove', { name: '<b>Ana</b>' })
+  await join(app, '<i>Bor</i>')
+  const cookie = await cookieOf(app, 'admin')
+  for (const url of ['/edit/people', '/edit/people/person?name=%3Ci%3EBor%3C%2Fi%3E', '/edit/audit', '/edit/account']) {
+    for (const headers of /** @type {Record<string, string>[]} */ ([{ ...BROWSER, ...cookie }, bearer('admin')])) {
+      const { statusCode, body, headers: answered } = await get(app, url, headers)
+      assert.equal(statusCode, 200, url)
+      assert.doesNotMatch(body, /scrypt|sha256/, url)
+      if (headers.accept) assert.doesNotMatch(body, /<[bi]>(?:Ana|Bor)/, url)
+      assert.equal(answered['cache-control'], 'private, no-store', url)
+    }
+  }
+})
+
+test('a person’s twenty-first token, and one with the label of another, are refused', async (t) => {
+  const app = await wiki.build(t, peopleOnly(t))
+  await join(app, 'Ana')
+  const session = await sessionOf(app, 'Ana')
+  for (let number = 0; number < 20; number++) {
+    assert.equal((await send(app, 'account/tokens', { label: `program ${number}` }, session)).statusCode, 201)
+  }
+  for (const [label, reason] of /** @type {const} */ ([['program 0', /already/], ['one more', /20 tokens/]])) {
+    const refused = await send(app, 'account/tokens', { label }, session)
+    assert.equal(refused.statusCode, 409)
+    assert.match(refused.json().detail, reason)
+  }
+  assert.equal((await send(app, 'account/tokens/remove', { label: 'program 0' }, session)).statusCode, 204)
+  assert.equal((await send(app, 'account/tokens', { label: 'one more' }, session)).statusCode, 201)
+})
+
+test('the list of people goes on after a hundred', async (t) => {
+  const uri = wiki.freshUri()
+  const app = await wiki.build(t, { ...peopleOnly(t), MONGODB_URI: uri })
+  const names = Array.from({ length: 120 }, (_, number) => `Person ${String(number).padStart(3, '0')}`)
+  await withDatabase(uri, (db) => db.collection('members').insertMany(names.map((name) => ({
+    _id: /** @type {any} */ (name.toLowerCase()),
+    name,
+    role: 'reader',
+    password: '',
+    tokens: [],
+    blocked_at: null,
+    link: null,
+    created_at: new Date(),
+    acted_at: null
+  }))))
+  const seen = []
+  for (let url = '/edit/people'; ;) {
+    const { people, next } = (await get(app, url, bearer('admin'))).json()
+    seen.push(...people.map((/** @type {any} */ { name }) => name))
+    if (next === null) break
+    url = `/edit/people?${new URLSearchParams({ after: next })}`
+  }
+  assert.deepEqual(seen, names)
+})
+
+/** @template T @param {string} uri @param {(db: import('mongodb').Db) => Promise<T>} work */
+async function withDatabase (uri, work) {
+  const client = new MongoClient(uri)
+  try {
+    return await work(client.db())
+  } finally {
+    await client.close()
+  }
+}
