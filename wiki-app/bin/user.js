@@ -120,7 +120,7 @@ async function main (argv) {
     return 0
   }
   if (command === 'invite') {
-    if (file === undefined || name !== undefined) throw new UsageError('invite takes a NAME; one with blanks needs quotes')
+    if (file === undefined || name !== undefined) throw new UsageError('invite takes a NAME; blanks in it need quotes')
     return invite(file, values.role)
   }
   if (!Object.hasOwn(COMMANDS, command)) {

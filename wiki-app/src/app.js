@@ -223,10 +223,10 @@ async function registerPeople (app, { PUBLIC_URL: publicUrl }, services, { clien
   const { users, sessions, members, audit, account } = services
   if (!users || !sessions || !members || !audit || !account) return
   const checkPassword = createCheckPassword(app, { users, clientKey, secure })
-  await app.register(signInRoutes, { sessions, checkPassword, secure })
   await app.register(membersRoutes, { members, users, publicUrl })
   await app.register(auditRoutes, { audit })
   await app.register(accountRoutes, { account, checkPassword })
+  await app.register(signInRoutes, { sessions, checkPassword, secure })
 }
 
 /**

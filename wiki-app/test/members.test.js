@@ -80,14 +80,16 @@ test('the wiki runs without a users’ file: the command makes the first adminis
   assert.deepEqual(people.json().people.map((/** @type {any} */ { name, role }) => [name, role]), [['Ana', 'admin']])
 
   // The only administrator is blocked by accident, in the database: the command brings her back.
-  await withDatabase(uri, (db) => db.collection('members').updateOne({ name: 'Ana' }, { $set: { blocked_at: new Date() } }))
+  await withDatabase(uri, (db) =>
+    db.collection('members').updateOne({ name: 'Ana' }, { $set: { blocked_at: new Date() } }))
   assert.equal((await signIn(app, 'Ana')).statusCode, 403)
   const { stdout: second } = await invite('Ana')
-  assert.equal((await post(app, new URL(second.trim()).pathname, { password: PASSWORD, again: PASSWORD })).statusCode, 303)
+  const again = new URL(second.trim()).pathname
+  assert.equal((await post(app, again, { password: PASSWORD, again: PASSWORD })).statusCode, 303)
   assert.equal((await signIn(app, 'Ana')).statusCode, 303)
 })
 
-test('a blocked person’s session, token, password and link stop at once, and work again after unblocking', async (t) => {
+test('a blocked person’s session, token, password and link stop at once, until unblocking', async (t) => {
   const app = await wiki.build(t, peopleOnly(t))
   await join(app, 'Ana')
   const session = await sessionOf(app, 'Ana')
@@ -143,7 +145,8 @@ test('a removed person leaves the history and nothing else, so that a namesake g
   })
   assert.deepEqual(left, ['audit', 'revisions'])
   await join(app, 'Ana')
-  assert.deepEqual((await get(app, '/api/v1/watching', await tokenOf(app, await sessionOf(app, 'Ana')))).json().pages, [])
+  const namesake = await tokenOf(app, await sessionOf(app, 'Ana'))
+  assert.deepEqual((await get(app, '/api/v1/watching', namesake)).json().pages, [])
 })
 
 test('a new password needs the present one and ends all sessions; tokens stay', async (t) => {
@@ -174,6 +177,7 @@ test('two administrators who end each other’s role at once leave one', async (
   const app = await wiki.build(t, { ...peopleOnly(t) })
   for (let round = 0; round < 3; round++) {
     const names = [`Ana ${round}`, `Bor ${round}`]
+    /** @type {Record<string, string>[]} */
     const tokens = []
     for (const name of names) {
       await join(app, name, 'admin')
@@ -181,7 +185,8 @@ test('two administrators who end each other’s role at once leave one', async (
     }
     const answers = await Promise.all([0, 1].map((each) =>
       send(app, 'people/role', { name: names[1 - each], role: 'reader' }, tokens[each])))
-    assert.deepEqual(answers.map(({ statusCode }) => statusCode).sort(), [200, 403], answers.map(({ body }) => body).join())
+    const statuses = answers.map(({ statusCode }) => statusCode)
+    assert.deepEqual(statuses.sort(), [200, 403], answers.map(({ body }) => body).join())
   }
 })
 

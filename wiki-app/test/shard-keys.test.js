@@ -52,7 +52,7 @@ async function requestEverything (app) {
     requests.push({ method, url })
     const asPerson = { ...BROWSER, 'sec-fetch-site': 'same-origin', ...cookie }
     const answer = method === 'POST' && url.startsWith('/edit') && !(payload instanceof FormData)
-      ? await post(app, url, payload ?? {}, cookie)
+      ? await post(app, url, payload ?? {}, { ...cookie, ...headers })
       : await app.inject({
         method: /** @type {any} */ (method),
         url,
@@ -131,7 +131,7 @@ async function requestEverything (app) {
 /**
  * What an administrator does with people, and they with their accounts.
  * @param {import('fastify').FastifyInstance} app
- * @param {(method: string, url: string, payload?: any) => Promise<import('../test/helper.js').Response>} send
+ * @param {(method: string, url: string, payload?: any, headers?: any) => Promise<import('./helper.js').Response>} send
  */
 async function administer (app, send) {
   const password = 'a new password'
@@ -142,20 +142,13 @@ async function administer (app, send) {
   await send('POST', '/edit/people/role', { name: 'Ana', role: 'admin' })
   const { headers } = await post(app, '/edit/sign-in', { name: 'Ana', password })
   const ana = { cookie: String(headers['set-cookie']).split(';', 1)[0] }
-  const token = await app.inject({
-    method: 'POST', url: '/edit/account/tokens', headers: { accept: 'application/json', ...ana }, payload: { label: 'x' }
-  })
-  const authorization = `Bearer ${token.json().token}`
   for (const [url, payload] of /** @type {[string, object][]} */ ([
     ['people', { name: 'Bor', role: 'reader' }],
-    ['account/tokens/remove', { label: 'y' }],
+    ['account/tokens', { label: 'x' }],
+    ['account/tokens/remove', { label: 'x' }],
     ['account/password', { present: password, password: 'another one', again: 'another one' }]
-  ])) {
-    const { statusCode, body: answer } = await app.inject({
-      method: 'POST', url: `/edit/${url}`, headers: { accept: 'application/json', authorization }, payload
-    })
-    assert.ok(statusCode < 400, answer)
-  }
+  ])) await send('POST', `/edit/${url}`, payload, ana)
+  await send('GET', '/edit/people/person?name=Ana')
   for (const verb of ['link', 'block', 'unblock', 'remove']) await send('POST', `/edit/people/${verb}`, { name: 'Ana' })
 }
 
@@ -174,7 +167,7 @@ const READ = [
   '/api/v1/changes?author=admin',
   '/edit/watching', '/edit/watch/a', '/edit/watch-author?author=editor', '/edit/new', '/edit/new/q', '/edit/text/a',
   '/edit/delete/a', '/edit/rename/a', '/edit/import', '/edit/short-link/a', '/edit/revert/a?revision=1',
-  '/edit/revert-author', '/edit/people', '/edit/people?after=a', '/edit/people/person?name=Bor', '/edit/audit',
+  '/edit/revert-author', '/edit/people', '/edit/people?after=a', '/edit/audit',
   '/edit/account', '/edit/picture/FILE', '/edit/sign-in', '/readyz', '/favicon.ico', '/wiki', '/wiki/', '/api',
   '/api/', '/api/v1/openapi.json', '/robots.txt', '/sitemap.xml', '/sitemap/1.xml'
 ]

@@ -169,7 +169,7 @@ test('invalid arguments end the command with exit code 2, an invalid file with 1
   assert.equal(readFileSync(file, 'utf8'), before)
   const help = await run(['--help'])
   assert.equal(help.code, 0)
-  assert.match(help.stdout, /Examples:\n {2}node wiki-app\/bin\/user\.js set/)
+  assert.match(help.stdout, /Examples:\n[^]* {2}node wiki-app\/bin\/user\.js set/)
   const broken = usersFile(t, '{')
   assert.equal((await run(['list', broken])).code, 1)
   assert.equal((await run(['set', broken, 'a'], 'correct horse')).code, 1)

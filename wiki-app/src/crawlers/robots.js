@@ -3,8 +3,8 @@
  * page has one address, but a history, a revision for each edit, and a difference for each pair of them.
  */
 export const DISALLOWED = Object.freeze([
-  '/api', '/care', '/dead-ends', '/difference/', '/digests/', '/edit/', '/feeds/', '/history/', '/invitations/', '/links/',
-  '/orphaned', '/random', '/raw/', '/revision/', '/search', '/status', '/wanted', '/watching',
+  '/api', '/care', '/dead-ends', '/difference/', '/digests/', '/edit/', '/feeds/', '/history/', '/invitations/',
+  '/links/', '/orphaned', '/random', '/raw/', '/revision/', '/search', '/status', '/wanted', '/watching',
   // Later parts of lists, and the changes by one author: sitemap.xml has all pages.
   '/*?'
 ])

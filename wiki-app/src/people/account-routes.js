@@ -28,7 +28,9 @@ const TooShort = createError(
 )
 const NotTheSame = createError('WIKI_PASSWORDS_DIFFER', 'These two passwords are not the same.', 400)
 const InvalidLabel = createError(
-  'WIKI_INVALID_LABEL', `A label must be a line of 1 to ${NAME_MAX_CHARS} characters that says what the token is for.`, 400
+  'WIKI_INVALID_LABEL',
+  `A label must be a line of 1 to ${NAME_MAX_CHARS} characters that says what the token is for.`,
+  400
 )
 
 /**

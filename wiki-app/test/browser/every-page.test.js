@@ -63,6 +63,35 @@ ${'x'.repeat(300)}
 [^1]: The note.
 `
 
+/**
+ * The pages of people and accounts, as an administrator.
+ * @param {Page} page @param {(what: string) => Promise<void>} look
+ */
+async function manage (page, look) {
+  await page.goto('/edit/people')
+  await look('people, none yet')
+  await page.getByLabel('The name, as the history will show it').fill(LONG.slice(0, 80))
+  await page.getByLabel('The role').selectOption('admin')
+  await page.getByRole('button', { name: 'Make an invitation' }).click()
+  const link = await page.getByLabel('The address').inputValue()
+  await look('an invitation')
+  await page.getByRole('link', { name: 'All people' }).click()
+  await look('people')
+  await page.getByRole('main').getByRole('link').first().click()
+  await look('a person')
+  const personUrl = page.url()
+  await page.goto(link)
+  await look('choosing a password')
+  await page.goto(personUrl)
+  await page.getByRole('button', { name: 'Block', exact: true }).click()
+  await page.getByRole('button', { name: 'Unblock' }).waitFor()
+  await look('a blocked person')
+  await page.goto('/edit/audit')
+  await look('what administrators did')
+  await page.goto('/edit/account')
+  await look('an account in the file')
+}
+
 /** Kinds of pages that an address leads to, in a wiki that everybody may write. */
 const ADDRESSES = Object.freeze({
   home: '/',
@@ -268,6 +297,7 @@ for (const [where, options, widths] of DEVICES) {
         await look('a mail address is confirmed')
         await page.goto('/edit/watching')
         await look('a digest by mail')
+        await manage(page, look)
         await page.goto('/edit/revert-author')
         await look('taking back an author’s changes')
         await page.getByLabel('The author’s name').fill('editor')

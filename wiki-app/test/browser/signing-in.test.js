@@ -7,7 +7,7 @@ import { assertAccessible, signIn, useBrowser } from './helper.js'
 const browser = useBrowser()
 
 /** What leads to writing. */
-const WRITING = '[href^="/edit/"]:not([href="/edit/sign-in"], [href^="/edit/watch"]), ' +
+const WRITING = '[href^="/edit/"]:not([href="/edit/sign-in"], [href^="/edit/watch"], [href="/edit/account"]), ' +
   '[action^="/edit/"]:not([action="/edit/sign-out"])'
 
 test('signing in leads back to the page, and all pages and tabs show the name until signing out', async (t) => {
@@ -96,4 +96,36 @@ test('without JavaScript, too, a reader finds out who is signed in, and signs ou
   await page.waitForURL('/')
   await page.goto('/edit/sign-in')
   await page.getByLabel('Your password').waitFor()
+})
+
+test('an invited person chooses a password in the browser, signs in, and makes and removes a token', async (t) => {
+  const { page, visit } = await browser.open(t, {}, peopleOnly(t))
+  await signIn(page, 'admin')
+  await page.goto('/edit/sign-in')
+  await page.getByRole('link', { name: 'People' }).click()
+  await page.getByLabel('The name, as the history will show it').fill('Ana Novak')
+  await page.getByRole('button', { name: 'Make an invitation' }).click()
+  const link = await page.getByLabel('The address').inputValue()
+
+  const hers = await visit()
+  await hers.goto(link)
+  await hers.getByLabel(/^A new password/).fill('a new password')
+  await hers.getByLabel('The same again').fill('another password')
+  await hers.getByRole('button', { name: 'Set the password' }).click()
+  assert.match(await hers.getByRole('alert').innerText(), /not the same/)
+  await hers.getByLabel(/^A new password/).fill('a new password')
+  await hers.getByLabel('The same again').fill('a new password')
+  await hers.getByRole('button', { name: 'Set the password' }).click()
+  await hers.getByLabel('Your name in this wiki').fill('Ana Novak')
+  await hers.getByLabel('Your password').fill('a new password')
+  await hers.getByRole('main').getByRole('button', { name: 'Sign in' }).click()
+  await hers.locator('header').getByRole('link', { name: 'Ana Novak' }).click()
+  await hers.getByRole('link', { name: 'Your account' }).click()
+  await hers.getByLabel('What the token is for').fill('a program')
+  await hers.getByRole('button', { name: 'Make a token' }).click()
+  assert.match(await hers.getByLabel('The token', { exact: true }).inputValue(), /^stevec_[\w-]{43}$/)
+  await hers.getByRole('button', { name: 'Copy' }).waitFor()
+  await assertAccessible(hers, 'an account with a token', { dark: true })
+  await hers.getByRole('button', { name: 'Remove the token a program' }).click()
+  await hers.getByRole('button', { name: 'Remove the token a program' }).waitFor({ state: 'detached' })
 })
