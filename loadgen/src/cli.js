@@ -49,6 +49,7 @@ const COMMANDS = {
   cloudflare: () => import('./commands/cloudflare.js').then((module) => module.command),
   backup: () => import('./commands/backup.js').then((module) => module.command),
   restore: () => import('./commands/restore.js').then((module) => module.command),
+  export: () => import('./commands/export.js').then((module) => module.command),
   compare: () => import('./commands/compare.js').then((module) => module.command),
   'compare-run': () => import('./commands/compare-run.js').then((module) => module.command),
   testrun: () => import('./commands/testrun.js').then((module) => module.command),

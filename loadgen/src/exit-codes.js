@@ -26,6 +26,7 @@ const CODES = {
   BudgetError: USAGE,
   TokenError: USAGE,
   WrongDatabaseError: USAGE,
+  RepositoryError: USAGE,
   WorktreeError: USAGE,
   CalibrationError: EXIT.violated,
   PlanError: EXIT.violated,

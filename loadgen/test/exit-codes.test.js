@@ -6,6 +6,7 @@ import { describe, test } from 'node:test'
 import { TokenError } from '@stevec/cdn/cloudflare/token'
 import { ToolError } from '@stevec/harness/tools/locate'
 import { BackupError, WrongDatabaseError } from '@stevec/wiki-app/backup/format'
+import { RepositoryError } from '@stevec/wiki-app/moving/git/git'
 import { CalibrationError } from '../src/calibrate/calibrate.js'
 import { BudgetError } from '../src/cloudflare/budget.js'
 import { ConfigError } from '../src/config.js'
@@ -87,9 +88,9 @@ describe('the exit code', () => {
   test('follows the class of an error; an unknown one means broken', () => {
     const classes = [
       UsageError, ConfigError, DefinitionError, ProfileError, ResultsError, BudgetError, TokenError, CalibrationError,
-      WrongDatabaseError, BackupError, ToolError, StackError, TypeError
+      WrongDatabaseError, RepositoryError, BackupError, ToolError, StackError, TypeError
     ]
-    assert.deepEqual(classes.map((Class) => exitCodeOf(new Class('x'))), [2, 2, 2, 2, 2, 2, 2, 1, 2, 1, 3, 3, 3])
+    assert.deepEqual(classes.map((Class) => exitCodeOf(new Class('x'))), [2, 2, 2, 2, 2, 2, 2, 1, 2, 2, 1, 3, 3, 3])
     assert.equal(exitCodeOf(AbortSignal.abort().reason), 130)
     assert.equal(exitCodeOf(undefined), 3)
   })

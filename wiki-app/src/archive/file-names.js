@@ -11,11 +11,11 @@ const DEVICE = /^(?:con|prn|aux|nul|com[\d¹²³]|lpt[\d¹²³])(?:\.|$)/i
 
 /**
  * The paths can stand side by side in every file system.
+ * @param {Iterable<string>} [present]  paths that are there already
  * @returns {(name: string) => string} the same names in the same order give the same paths
  */
-export function createFileNames () {
-  /** @type {Set<string>} */
-  const taken = new Set()
+export function createFileNames (present = []) {
+  const taken = new Set([...present].map(folded))
   return (name) => {
     let path = pathOf(name)
     while (taken.has(folded(path))) path = pathOf(name, `~${hashOf(path)}`)

@@ -22,26 +22,12 @@ export async function openOutside (env) {
 }
 
 /**
- * A backup has all pictures in the database, so that a restore needs nothing else.
- * @param {Db} db @param {{session: ClientSession, outside?: Outside}} options  `session`: of the backup's moment
- * @returns {Record<string, () => AsyncGenerator<Document>>} by collection, in this order; no left-overs
+ * Bytes of pictures, wherever they are.
+ * @param {Db} db @param {{session: ClientSession, outside?: Outside}} options  `session`: of one moment
  */
-export function picturesOf (db, { session, outside = [] }) {
-  const raw = { promoteValues: false, promoteBuffers: false }
+export function pictureBytes (db, { session, outside = [] }) {
   /** Deleted since that moment, with their bytes. @type {Set<string>} */
   const gone = new Set()
-
-  async function * chunks () {
-    for await (const file of db.collection(FILES).find({}, { session })) {
-      const { store = 'database', id = file._id } = file.metadata.place ?? {}
-      let n = 0
-      const pieces = store === 'database' ? inDatabase(db, id, session) : inChunks(outsideBytes(file))
-      for await (const data of pieces) {
-        yield { _id: `${file._id.toHexString()}-${n}`, files_id: file._id, n: new Int32(n), data: new Binary(data) }
-        n++
-      }
-    }
-  }
 
   /** @param {Document} file @returns {AsyncGenerator<Buffer>} @throws {Error} when they cannot be read */
   async function * outsideBytes (file) {
@@ -65,7 +51,39 @@ export function picturesOf (db, { session, outside = [] }) {
   function storageOf (name) {
     const storage = outside.find((each) => each.name === name)
     if (storage !== undefined) return storage
-    throw new Error(`pictures of this wiki are stored in ${name}; give the backup the wiki's settings PICTURE_…, too`)
+    throw new Error(`pictures of this wiki are stored in ${name}; give the wiki's settings PICTURE_…, too`)
+  }
+
+  return {
+    gone,
+
+    /** @param {Document} file  of `files.files` @returns {AsyncGenerator<Buffer>} nothing where it is `gone` */
+    read (file) {
+      const { store = 'database', id = file._id } = file.metadata.place ?? {}
+      return store === 'database' ? inDatabase(db, id, session) : outsideBytes(file)
+    }
+  }
+}
+
+/**
+ * A backup has all pictures in the database, so that a restore needs nothing else.
+ * @param {Db} db @param {{session: ClientSession, outside?: Outside}} options  `session`: of the backup's moment
+ * @returns {Record<string, () => AsyncGenerator<Document>>} by collection, in this order; no left-overs
+ */
+export function picturesOf (db, { session, outside }) {
+  const raw = { promoteValues: false, promoteBuffers: false }
+  const { read, gone } = pictureBytes(db, { session, outside })
+
+  async function * chunks () {
+    for await (const file of db.collection(FILES).find({}, { session })) {
+      const isInside = (file.metadata.place?.store ?? 'database') === 'database'
+      const pieces = isInside ? read(file) : inChunks(read(file))
+      let n = 0
+      for await (const data of pieces) {
+        yield { _id: `${file._id.toHexString()}-${n}`, files_id: file._id, n: new Int32(n), data: new Binary(data) }
+        n++
+      }
+    }
   }
 
   async function * files () {

@@ -8,11 +8,11 @@ import { createGzip } from 'node:zlib'
 import { MongoClient } from 'mongodb'
 import { FORMAT, LEFT_OUT, lineOf, Tally, VERSION, WrongDatabaseError } from './format.js'
 import { picturesOf } from './pictures.js'
+import { atOneMoment } from './snapshot.js'
 
 /** @import {Outside} from './pictures.js' */
 
 const SELECTION_MS = 5_000
-const SNAPSHOT_TOO_OLD = new Set([239, 246])
 
 /**
  * The wiki may run meanwhile: https://www.mongodb.com/docs/manual/reference/read-concern-snapshot/
@@ -39,20 +39,16 @@ export async function writeBackup ({ uri, file, outside, signal, onProgress = ()
     const counts = {}
     const target = createWriteStream(part, { mode: 0o600 })
     await once(target, 'open')
-    await pipeline(
-      Readable.from(lines(client, names, { counts, outside, onProgress })),
+    await atOneMoment(client, 'backup', (session) => pipeline(
+      Readable.from(lines(client, names, { session, counts, outside, onProgress })),
       createGzip({ level: 6 }),
       target,
       { signal }
-    )
+    ))
     await settle(part, file)
     return counts
   } catch (error) {
     await rm(part, { force: true })
-    if (SNAPSHOT_TOO_OLD.has(/** @type {any} */ (error).code)) {
-      throw new Error('the database forgot the moment of the backup before all was read; let it remember longer: ' +
-        'db.adminCommand({ setParameter: 1, minSnapshotHistoryWindowInSeconds: 3600 })')
-    }
     throw error
   } finally {
     await client.close()
@@ -61,34 +57,29 @@ export async function writeBackup ({ uri, file, outside, signal, onProgress = ()
 
 /**
  * @param {MongoClient} client @param {string[]} names
- * @param {{counts: Record<string, number>, outside?: Outside,
+ * @param {{session: import('mongodb').ClientSession, counts: Record<string, number>, outside?: Outside,
  *   onProgress: import('./format.js').OnProgress}} options  `counts`: filled as it goes
  */
-async function * lines (client, names, { counts, outside, onProgress }) {
+async function * lines (client, names, { session, counts, outside, onProgress }) {
   const db = client.db()
   const tally = new Tally()
-  const session = client.startSession({ snapshot: true })
   const pictures = picturesOf(db, { session, outside })
-  try {
-    yield `${JSON.stringify({ format: FORMAT, version: VERSION, created_at: new Date().toISOString(), database: db.databaseName })}\n`
-    for (const name of names) {
-      counts[name] = 0
-      // Numbers keep their types: an int32 must not become a double.
-      const all = pictures[name]?.() ??
-        db.collection(name).find({}, { session, promoteValues: false, promoteBuffers: false })
-      for await (const document of all) {
-        const line = lineOf(name, document)
-        tally.add(name, line)
-        yield line
-        counts[name] += 1
-        if (counts[name] % 1_000 === 0) onProgress(name, counts[name])
-      }
-      onProgress(name, counts[name])
+  yield `${JSON.stringify({ format: FORMAT, version: VERSION, created_at: new Date().toISOString(), database: db.databaseName })}\n`
+  for (const name of names) {
+    counts[name] = 0
+    // Numbers keep their types: an int32 must not become a double.
+    const all = pictures[name]?.() ??
+      db.collection(name).find({}, { session, promoteValues: false, promoteBuffers: false })
+    for await (const document of all) {
+      const line = lineOf(name, document)
+      tally.add(name, line)
+      yield line
+      counts[name] += 1
+      if (counts[name] % 1_000 === 0) onProgress(name, counts[name])
     }
-    yield `${JSON.stringify({ end: counts, checksums: tally.content().checksums })}\n`
-  } finally {
-    await session.endSession()
+    onProgress(name, counts[name])
   }
+  yield `${JSON.stringify({ end: counts, checksums: tally.content().checksums })}\n`
 }
 
 /**
