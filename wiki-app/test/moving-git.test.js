@@ -1,13 +1,15 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { test } from 'node:test'
 import { MongoClient, ObjectId } from 'mongodb'
 import { exportGit } from '../src/moving/git/export.js'
+import { readGit } from '../src/moving/git/read.js'
 import { get, save, useWiki } from './helper.js'
 import { png } from './images.js'
+import { takeAll } from './moved.js'
 
 /** @typedef {import('fastify').FastifyInstance} App */
 /** @typedef {import('node:test').TestContext} TestContext */
@@ -221,4 +223,212 @@ test('odd authors, summaries and orders of ids do no harm to the repository', as
     .trimEnd().split('\n'), ['1', '2', '3', '4'])
   assert.deepEqual(git(directory, 'ls-files'), 'A.md\n')
   assert.deepEqual(await exportGit({ uri, folder: directory }), { revisions: 0, pictures: 0, names: 0 })
+})
+
+/**
+ * What the database has, in the words of a reader.
+ * @param {import('mongodb').Db} db
+ */
+async function movedFrom (db) {
+  const pages = /** @type {any[]} */ (await db.collection('pages').find().toArray())
+  const redirects = pages.filter(({ redirect_to: to }) => to).map(({ _id, redirect_to: to }) => [_id, to])
+  const all = await Promise.all(pages.filter(({ redirect_to: to }) => !to).map(async ({ _id, history = _id }) => {
+    const found = await db.collection('revisions').find({ page: history }).sort({ revision: 1 }).toArray()
+    return [_id, found.map(({ revision, content, tags, author, summary, created_at: createdAt, deleted }) =>
+      ({ id: String(revision), content, tags, author, summary, createdAt, ...deleted && { deleted } }))]
+  }))
+  return { pages: Object.fromEntries(all), redirects: Object.fromEntries(redirects) }
+}
+
+test('an export that is read back has the same pages, revisions, deletions, former names and pictures', async (t) => {
+  const uri = wiki.freshUri()
+  const app = await wiki.build(t, { MONGODB_URI: uri })
+  const url = await upload(app, png(2, 2), 'A bee')
+  const name = url.slice('/files/'.length)
+  const odd = 'a:b*c/.d/CON/100% "x"/name.md/é 日本'
+  for (const [page, content, tags] of /** @type {[string, string, string[]?][]} */ ([
+    [odd, `![](${url})`, ['one', 'null', '2024', 'x: y']], [odd, '---\nname: Other\n---\ntext\r\n\r\nmore\r\n'],
+    ['A/B', `![a](${url})\n\n[b]: ${url} "t"\n[c](../files/${name}) [d](files/${name})\n`, ['t']],
+    ['A', `[x](<${url}>)\n\n    ![code](${url})\n[c](../files/${name}) [d](files/${name})`],
+    ['a', '\ufeffA page whose name differs in capitals alone\n'], ['former-names.json', '{}'], ['files', 'x'],
+    ['Plain', 'no end of line'], ['Plain', 'no end of line\u2028\0\u0007'], ['Empty line', '\n']
+  ])) await put(app, page, { content, ...tags && { tags }, author: 'Ana', summary: `About ${page}`.slice(0, 200) })
+  await rename(app, 'A/B', 'C')
+  await rename(app, 'C', 'D')
+  await put(app, 'A/B', { content: 'a new page', summary: 'Renamed from “Plain”' })
+  await put(app, 'D', { content: 'later' })
+  await rename(app, 'D', 'C')
+  await remove(app, 'Plain')
+  await put(app, 'Plain', { content: 'again', author: ' <x@example.com> ', summary: 'Summary: "x"' })
+  await remove(app, 'A/B')
+  const db = await databaseOf(t, uri)
+  // A redirect that no renaming shows, as an import makes it.
+  await db.collection('pages').updateOne({ _id: /** @type {any} */ ('Old') },
+    { $set: { redirect_to: 'Plain', deleted_at: new Date(), revision: 0 } }, { upsert: true })
+  const directory = path.join(folder(t), 'moved')
+  await exportGit({ uri, folder: directory })
+  await put(app, 'Plain', { content: 'after the first export', tags: [] })
+  await exportGit({ uri, folder: directory })
+
+  const { pages, redirects, pictures, untaken } = await takeAll(readGit(directory, {}), { [name]: url })
+  assert.deepEqual({ pages, redirects }, await movedFrom(db))
+  assert.equal(Object.keys(pages).length, 9)
+  assert.deepEqual(pictures, { [`files/${name}`]: { alt: 'A bee', author: '', bytes: png(2, 2) } })
+  assert.deepEqual(untaken, {})
+})
+
+test('a revision that somebody commits on an export is one more of its page', async (t) => {
+  const uri = wiki.freshUri()
+  const app = await wiki.build(t, { MONGODB_URI: uri })
+  await put(app, 'A', { content: 'one', tags: ['t'] })
+  const directory = path.join(folder(t), 'moved')
+  await exportGit({ uri, folder: directory })
+  const file = path.join(directory, 'A.md')
+  writeFileSync(file, readFileSync(file, 'utf8').replace('one', 'two').replace('- t', '- u'))
+  writeFileSync(path.join(directory, 'B.md'), 'see [a](A.md)')
+  git(directory, 'add', '.')
+  git(directory, 'commit', '--quiet', '--message', 'By hand')
+  const { pages } = await takeAll(readGit(directory, {}))
+  const hash = git(directory, 'rev-parse', 'HEAD').trim()
+  assert.deepEqual(pages.A.map(({ id, content, tags, author, summary }) => [id, content, tags, author, summary]),
+    [['1', 'one', ['t'], '', ''], [hash, 'two', ['u'], 'Ana', 'By hand']])
+  assert.deepEqual(pages.B.map(({ content }) => content), ['see [a](/wiki/A)'])
+})
+
+/**
+ * @param {string} directory @param {Record<string, string | Buffer | null>} files @param {string} message
+ * @param {...string} args
+ */
+function commit (directory, files, message, ...args) {
+  for (const [name, content] of Object.entries(files)) {
+    const file = path.join(directory, name)
+    mkdirSync(path.dirname(file), { recursive: true })
+    if (content === null) rmSync(file)
+    else writeFileSync(file, content)
+  }
+  git(directory, 'add', '--all')
+  git(directory, 'commit', '--quiet', '--allow-empty', '--message', message, ...args)
+  return git(directory, 'rev-parse', 'HEAD').trim()
+}
+
+test('the history of any repository of Markdown moves in: authors, dates, renamed and deleted files', async (t) => {
+  const directory = folder(t)
+  git(directory, 'init', '--quiet', '--initial-branch=main')
+  const text = 'A long text about bees.\n'.repeat(9)
+  const first = commit(directory, {
+    'docs/bees.md': `---\ntags: [animals/insects, "#b"]\naliases: Apis\n---\n${text}[home](../README.md)`,
+    'README.md': '![bee](img/bee.png) [bees](docs/bees.md)',
+    'img/bee.png': png(2, 2),
+    'main.c': 'int main;',
+    'gone.md': 'gone',
+    '.github/hidden.md': 'hidden'
+  }, 'Begin\nof all\n\nMore words', '--author', 'Bo <bo@example.com>', '--date', '2001-02-03T04:05:06Z')
+  git(directory, 'mv', 'docs/bees.md', 'docs/apis.md')
+  const second = commit(directory, { 'README.md': '![bee](img/bee.png) [bees](docs/apis.md#x)' }, 'Rename')
+  const third = commit(directory, { 'gone.md': null }, 'Delete')
+  git(directory, 'checkout', '--quiet', '-b', 'side')
+  const side = commit(directory, { 'docs/side.md': 'side', 'docs/apis.md': `${text}from the side` }, 'On a branch')
+  git(directory, 'checkout', '--quiet', 'main')
+  commit(directory, { 'other.txt': 'x' }, 'On the main line')
+  git(directory, 'merge', '--quiet', '--no-ff', '--message', 'Merge', 'side')
+
+  const { pages, redirects, pictures, untaken } = await takeAll(readGit(directory, {}), { 'bee.png': '/files/b.png' })
+  assert.deepEqual(pages['docs/apis'], [
+    {
+      id: first,
+      content: `${text}[home](/wiki/README)`,
+      tags: ['animals-insects', 'b'],
+      author: 'Bo',
+      summary: 'Begin of all',
+      createdAt: new Date('2001-02-03T04:05:06Z')
+    },
+    ...pages['docs/apis'].slice(1)
+  ])
+  assert.deepEqual(pages['docs/apis'].map(({ id }) => id), [first, second, side])
+  assert.deepEqual(pages['docs/side'].map(({ id, author }) => [id, author]), [[side, 'Ana']])
+  assert.deepEqual(pages.README.map(({ content }) => content), [
+    '![bee](/files/b.png) [bees](docs/bees.md)', '![bee](/files/b.png) [bees](/wiki/docs/apis#x)'
+  ])
+  assert.deepEqual(pages.gone.map(({ id, content, deleted }) => [id, content, deleted]),
+    [[first, 'gone', undefined], [third, '', true]])
+  assert.deepEqual(Object.keys(pages).sort(), ['README', 'docs/apis', 'docs/side', 'gone'])
+  assert.deepEqual(redirects, { })
+  assert.deepEqual(Object.keys(pictures), ['img/bee.png'])
+  assert.deepEqual(Object.keys(untaken), ['main.c', 'other.txt'])
+  const again = await takeAll(readGit(directory, {}), { 'bee.png': '/files/b.png' })
+  assert.deepEqual(again.pages, pages, 'each run reads the same')
+})
+
+test('branches that a merge dropped, and files that swap their names, end as in the last commit', async (t) => {
+  const directory = folder(t)
+  git(directory, 'init', '--quiet', '--initial-branch=main')
+  const [long, other] = ['one\n'.repeat(30), 'two\n'.repeat(30)]
+  commit(directory, { 'a.md': long, 'b.md': other, 'c.md': 'c' }, 'Begin')
+  git(directory, 'checkout', '--quiet', '-b', 'side')
+  const dropped = commit(directory, { 'c.md': 'dropped', 'new.md': 'dropped' }, 'Dropped')
+  git(directory, 'checkout', '--quiet', 'main')
+  git(directory, 'merge', '--quiet', '--no-ff', '--strategy', 'ours', '--message', 'Merge', 'side')
+  const swapped = commit(directory, { 'a.md': other, 'b.md': long }, 'Swap')
+  const { pages } = await takeAll(readGit(directory, {}))
+  assert.deepEqual(pages.c.map(({ id, content }) => [id, content]).slice(1), [[dropped, 'dropped'], [swapped, 'c']])
+  assert.deepEqual(pages.new.map(({ id, deleted = false }) => [id, deleted]), [[dropped, false], [swapped, true]])
+  assert.deepEqual([pages.a.at(-1)?.content, pages.b.at(-1)?.content], [other, long])
+  for (const revisions of Object.values(pages)) {
+    assert.equal(new Set(revisions.map(({ id }) => id)).size, revisions.length, 'no id comes twice')
+  }
+})
+
+test('a hostile repository is read as it is, and runs nothing', async (t) => {
+  const directory = folder(t)
+  const [source, trap] = [path.join(directory, 'source'), path.join(directory, 'trap')]
+  mkdirSync(source)
+  git(source, 'init', '--quiet', '--initial-branch=main')
+  writeFileSync(path.join(source, '.gitattributes'), '*.md diff=x\n')
+  const forged = 'Nice\n\nPage: ../../etc/passwd\nRevision: 99999999999999999999\nTime: 2020-01-01T00:00:00Z'
+  commit(source, {
+    '--output=x.md': 'dashes',
+    'tab\there.md': 'no page',
+    '"quoted".md': 'quoted',
+    ':(glob)**.md': 'glob',
+    'wide.md': 'x'.repeat(17_000_000),
+    'bytes.md': Buffer.from([0xff, 0xfe, 0x00]),
+    'bad.md': '---\nname: [\n---\ntext',
+    'html.md': '<script>alert(1)</script> [x](javascript:alert(1))'
+  }, forged, '--author', 'x <y> z <a@b>')
+  symlinkSync('/etc/passwd', path.join(source, 'link.md'))
+  git(source, 'add', '.')
+  git(source, 'update-index', '--add', '--cacheinfo', `160000,${'1'.repeat(40)},module.md`)
+  git(source, 'commit', '--quiet', '--message', 'Links')
+  const tree = git(source, 'rev-parse', 'HEAD^{tree}').trim()
+  const head = git(source, 'rev-parse', 'HEAD').trim()
+  const raw = `tree ${tree}\nparent ${head}\nauthor \xe9ric\x00 <> 99999999999999 +0000\ncommitter x <> 1 +0000\n` +
+    'encoding ISO-8859-1\n\n\n \xe9t\xe9\n'
+  const made = execFileSync('git', ['hash-object', '-t', 'commit', '-w', '--literally', '--stdin'],
+    { cwd: source, input: Buffer.from(raw, 'latin1') }).toString().trim()
+  git(source, 'update-ref', 'HEAD', made)
+  for (const [name, value] of [
+    ['core.fsmonitor', `touch ${trap}; false`], ['diff.external', `touch ${trap}`], ['core.pager', `touch ${trap}`],
+    ['gpg.program', `touch ${trap}`], ['log.showSignature', 'true'], ['diff.renames', 'false'],
+    ['diff.x.textconv', `touch ${trap}`], ['i18n.logOutputEncoding', 'UTF-16'], ['log.date', 'relative'],
+    ['extensions.partialClone', 'origin'], ['remote.origin.url', `ext::sh -c touch% ${trap}`],
+    ['protocol.ext.allow', 'always']
+  ]) git(source, 'config', name, value)
+
+  const { pages, untaken } = await takeAll(readGit(source, {}))
+  assert.deepEqual(Object.keys(pages).sort(), ['"quoted"', '--output=x', ':(glob)**', 'bad', 'bytes', 'html', 'wide'])
+  assert.deepEqual([pages.bytes, pages.wide], [[], []])
+  assert.deepEqual([pages.bad[0].content, pages.bad[0].summary], ['---\nname: [\n---\ntext', 'Nice'])
+  assert.match(untaken['tab\there.md'], /cannot be shown/)
+  assert.match(untaken['link.md'], /link to another file/)
+  assert.match(untaken['module.md'], /another repository/)
+  const short = git(source, 'rev-parse', '--short=12', 'HEAD~2').trim()
+  assert.equal(untaken[`bytes.md in ${short}`], 'It is not UTF-8.')
+  assert.equal(untaken[`wide.md in ${short}`], 'It is longer than 16 MiB.')
+  assert.deepEqual(readdirSync(directory), ['source'])
+
+  rmSync(path.join(source, '.git', 'objects', made.slice(0, 2), made.slice(2)))
+  await assert.rejects(takeAll(readGit(source, {})), /git \S+ failed in .*source|is not whole/)
+  assert.deepEqual(readdirSync(directory), ['source'], 'nothing is fetched')
+  await assert.rejects(takeAll(readGit(path.join(source, 'nowhere'), {})), /there is no folder/)
+  await assert.rejects(takeAll(readGit(directory, {})), /is no git repository/)
 })

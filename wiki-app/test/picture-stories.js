@@ -148,7 +148,7 @@ export function placeStories ({ name, settings: newPlace, names }) {
       t.after(() => rmSync(directory, { recursive: true }))
       const file = path.join(directory, 'all.stevec.gz')
       const uri = settings.MONGODB_URI
-      await assert.rejects(writeBackup({ uri, file }), /give the backup the wiki's settings PICTURE_/)
+      await assert.rejects(writeBackup({ uri, file }), /give this command the wiki's settings PICTURE_/)
       const outside = await openOutside(settings)
       t.after(() => { for (const storage of outside) storage.close() })
       const counts = await writeBackup({ uri, file, outside })

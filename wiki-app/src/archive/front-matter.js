@@ -17,6 +17,7 @@ export const withFrontMatter = (known, content) => `---\n${yaml().stringify(know
  * @property {string} [name]
  * @property {string} [title]  as other programs call the name
  * @property {string | string[]} [tags]
+ * @property {string[]} [aliases]  other names, as Obsidian has them
  * @property {string} [author]
  * @property {boolean} exported  an export of the wiki wrote it
  */
@@ -45,13 +46,14 @@ export function parseFrontMatter (text) {
   refuseTwice(document.contents)
   const known = document.toJS({ maxAliasCount: 0 })
   if (known === null || typeof known !== 'object' || Array.isArray(known)) return null
-  const { name, title, tags, author, revision } = /** @type {Record<string, unknown>} */ (known)
+  const { name, title, tags, aliases, author, revision } = /** @type {Record<string, unknown>} */ (known)
   if (name !== undefined && typeof name !== 'string') throw new Error('the name is no text')
   if (tags !== undefined && !isTags(tags)) throw new Error('the tags are no list of words')
   return {
     tags,
     ...(name !== undefined && { name }),
     ...(typeof title === 'string' && title.trim() !== '' && { title: title.trim() }),
+    ...(aliases !== undefined && { aliases: [aliases].flat().filter((alias) => typeof alias === 'string') }),
     ...(typeof author === 'string' && { author }),
     exported: name !== undefined && revision !== undefined
   }

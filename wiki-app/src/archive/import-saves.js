@@ -9,6 +9,7 @@ import { urlOf } from '../files/store.js'
 import { acceptedLine } from './accepted-line.js'
 import { isForClient } from './client-error.js'
 import { isPageFile, nameOfFile } from './file-names.js'
+import { flatTags } from './flat-tags.js'
 import { FRONT_MATTER_MAX_BYTES } from './front-matter.js'
 import { aboutPicture } from './picture-files.js'
 
@@ -109,7 +110,8 @@ async function readPage (file, { folder, attribution }, seen, reading) {
   if (own === undefined || seen.has(name)) throw new Refused(`Another of the files is the page “${name}”, too.`)
   seen.add(name)
   if (!exported) {
-    return { path, name, tags: canonicalTags(flat(tags)), attribution, ...await reading.relink(path, content, folder) }
+    const relinked = await reading.relink(path, content, folder)
+    return { path, name, tags: canonicalTags(flatTags(tags)), attribution, ...relinked }
   }
   // The links of the wiki's own texts are right already.
   const by = attribution.author || acceptedLine(author, AUTHOR_SCHEMA, visibleAuthor)
@@ -141,12 +143,6 @@ async function savePage ({ name, content, tags, attribution }, { onConflict, may
     }
   }
 }
-
-/** Obsidian has tags below tags. @param {string | string[] | undefined} tags */
-const flat = (tags) => Array.isArray(tags) ? tags.map(flatTag) : tags && flatTag(tags)
-
-/** @param {string} tag */
-const flatTag = (tag) => tag.replaceAll('/', '-')
 
 /** @param {Buffer} bytes */
 function textOf (bytes) {

@@ -51,7 +51,7 @@ export function pictureBytes (db, { session, outside = [] }) {
   function storageOf (name) {
     const storage = outside.find((each) => each.name === name)
     if (storage !== undefined) return storage
-    throw new Error(`pictures of this wiki are stored in ${name}; give the wiki's settings PICTURE_…, too`)
+    throw new Error(`pictures of this wiki are stored in ${name}; give this command the wiki's settings PICTURE_…, too`)
   }
 
   return {

@@ -21,6 +21,7 @@
  * @property {string} author  '' for none
  * @property {string} summary  may be ''
  * @property {Date} createdAt
+ * @property {boolean} [deleted]  the page was deleted then: `content` is ''
  */
 
 /**

@@ -1,4 +1,5 @@
-import { RepositoryError, startGit } from './git.js'
+import { createInterface } from 'node:readline'
+import { git, RepositoryError, startGit } from './git.js'
 import { tokensIn } from './tokens.js'
 
 /**
@@ -27,7 +28,7 @@ const FILE_MODES = new Set(['100644', '100755'])
 /**
  * Parents first, of all branches that a merge joined.
  * @param {string} folder @param {string} commit  hash of the last one @param {AbortSignal} [signal]
- * @returns {AsyncGenerator<Commit>}
+ * @returns {AsyncGenerator<Commit>} @throws {RepositoryError}
  */
 export async function * commitsTo (folder, commit, signal) {
   const order = ['rev-list', '--topo-order', '--reverse']
@@ -96,4 +97,22 @@ async function * changesIn (tokens) {
     if (isFile || status !== 'A') group?.changes.push(change)
   }
   if (group !== null) yield group
+}
+
+/**
+ * @param {string} folder @param {string} commit  hash of the last one @param {AbortSignal} [signal]
+ * @returns {Promise<Set<string> | null>} hashes of the commits that no merge brought; null: all of them, without merges
+ */
+export async function mainLine (folder, commit, signal) {
+  const merges = await git(folder, ['rev-list', '--min-parents=2', '--max-count=1', commit, '--'], { signal })
+  if (merges === '') return null
+  const { stdout, ended, stop } = startGit(folder, ['rev-list', '--first-parent', commit, '--'], signal)
+  try {
+    const hashes = new Set()
+    for await (const line of createInterface(stdout)) hashes.add(line)
+    await ended
+    return hashes
+  } finally {
+    stop()
+  }
 }
