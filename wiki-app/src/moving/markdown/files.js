@@ -40,7 +40,9 @@ export async function * filesBelow (root, signal) {
   async function linked (link) {
     const target = await realpath(path.join(root, link)).catch(() => null)
     if (target === null) return { refusal: 'It is a link to nothing.' }
-    if (!target.startsWith(root + path.sep)) return { refusal: 'It is a link that leads out of the folder.' }
+    if (!`${target}${path.sep}`.startsWith(root + path.sep)) {
+      return { refusal: 'It is a link that leads out of the folder.' }
+    }
     return await isFile(target) ? {} : { refusal: 'It is a link to a folder, which is there itself.' }
   }
 
