@@ -104,6 +104,9 @@ test('a wiki becomes a repository: a commit for each revision, with author, date
     Math.floor(Date.parse(newest.created_at) / 1000))
   assert.equal(git(directory, 'status', '--porcelain'), '')
   assert.match(git(directory, 'fsck', '--strict', '--no-dangling'), /^$/)
+  const other = path.join(folder(t), 'other')
+  await exportGit({ uri, folder: other })
+  assert.equal(git(other, 'rev-parse', 'HEAD'), git(directory, 'rev-parse', 'HEAD'), 'two exports are the same commits')
 })
 
 test('a second export appends what is new, and the commits before stay', async (t) => {
@@ -163,9 +166,19 @@ test('an export refuses a folder with other things, and --replace starts over on
   assert.deepEqual(subjects(directory), ['Anonymous: A', 'Anonymous: A'])
   assert.match(readFileSync(path.join(directory, 'A.md'), 'utf8'), /two$/)
 
+  await put(app, 'A', { content: 'three' })
+  const before = git(directory, 'rev-parse', 'HEAD')
+  const stopped = new AbortController()
+  const stopping = exportGit({
+    uri, folder: directory, signal: stopped.signal, onProgress: () => stopped.abort()
+  })
+  await assert.rejects(stopping, { name: 'AbortError' })
+  assert.equal(git(directory, 'rev-parse', 'HEAD'), before, 'an interrupted export leaves the branch as it was')
+  assert.equal((await exportGit({ uri, folder: directory })).revisions, 1)
+
   const db = await databaseOf(t, uri)
-  await db.collection('revisions').deleteOne({ page: 'A', revision: 2 })
-  await refused(/not of this wiki, or the wiki was set back: it has revision 2 of "A"/)
+  await db.collection('revisions').deleteOne({ page: 'A', revision: 3 })
+  await refused(/not of this wiki, or the wiki was set back: it has revision 3 of "A"/)
   const below = path.join(directory, 'below')
   mkdirSync(below)
   writeFileSync(path.join(below, 'x'), 'x')

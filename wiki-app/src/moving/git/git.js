@@ -5,6 +5,9 @@ import path from 'node:path'
 /** A folder is no repository that can be read, or written to. The message says what to do. */
 export class RepositoryError extends Error {}
 
+/** Git failed; the message has what it says. */
+export class GitError extends Error {}
+
 const STDERR_MAX_CHARS = 2_000
 const OUTPUT_MAX_BYTES = 1_048_576
 /** A repository's own configuration may be hostile: nothing of it runs, and nothing is fetched. */
@@ -59,7 +62,7 @@ export function startGit (folder, args, signal) {
       : error))
     child.once('close', (code) => {
       if (code === 0) return resolve(undefined)
-      reject(new RepositoryError(`git ${args[0]} failed in ${folder}: ${said.trim() || `it ended with ${code}`}`))
+      reject(new GitError(`git ${args[0]} failed in ${folder}: ${said.trim() || `it ended with ${code}`}`))
     })
   })
   // Awaited later; until then a rejection must not count as unhandled.
@@ -79,7 +82,7 @@ export async function git (folder, args, { signal } = {}) {
   try {
     for await (const text of stdout.setEncoding('utf8')) {
       printed += text
-      if (printed.length > OUTPUT_MAX_BYTES) throw new RepositoryError(`git ${args[0]} prints too much in ${folder}`)
+      if (printed.length > OUTPUT_MAX_BYTES) throw new GitError(`git ${args[0]} prints too much in ${folder}`)
     }
   } finally {
     if (!stdout.readableEnded) stop()
@@ -93,7 +96,7 @@ export async function gitOrNull (folder, args) {
   try {
     return await git(folder, args)
   } catch (error) {
-    if (error instanceof RepositoryError) return null
+    if (error instanceof GitError) return null
     throw error
   }
 }

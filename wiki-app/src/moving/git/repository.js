@@ -1,5 +1,5 @@
 import { mkdir, readdir, realpath } from 'node:fs/promises'
-import { git, gitOrNull, RepositoryError } from './git.js'
+import { git, GitError, gitOrNull, RepositoryError } from './git.js'
 
 /** The commits of an export, until all are there. */
 export const EXPORT_REF = 'refs/stevec/export'
@@ -13,7 +13,7 @@ export const EXPORT_REF = 'refs/stevec/export'
 export async function openRepository (folder) {
   const real = await realpath(folder).catch(() => { throw new RepositoryError(`there is no folder ${folder}`) })
   const isBare = await git(real, ['rev-parse', '--is-bare-repository']).catch((error) => {
-    if (!(error instanceof RepositoryError)) throw error
+    if (!(error instanceof GitError)) throw error
     throw new RepositoryError(error.message.includes('dubious ownership')
       ? `${folder} belongs to another user: copy it (cp -R), and name the copy`
       : `${folder} is no git repository`)
