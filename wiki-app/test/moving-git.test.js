@@ -85,7 +85,7 @@ test('a wiki becomes a repository: a commit for each revision, with author, date
 
   assert.deepEqual(subjects(directory), [
     'Ana Novak: Begin', 'Bo bo@example.com: Hives', 'Anonymous: Page: other', 'Anonymous: Renamed from “Hives”',
-    'Anonymous: Gone', 'Anonymous: Gone', 'Anonymous: A bee', 'Anonymous: Former names of pages'
+    'Anonymous: Gone', 'Anonymous: Delete “Gone”', 'Anonymous: A bee', 'Anonymous: Former names of pages'
   ])
   const picture = url.slice(1)
   assert.deepEqual(git(directory, 'ls-files').trimEnd().split('\n').sort(),
@@ -130,7 +130,7 @@ test('a second export appends what is new, and the commits before stay', async (
   const other = await upload(app, png(3, 3), '')
   assert.deepEqual(await exportGit({ uri, folder: directory }), { revisions: 4, pictures: 2, names: 0 })
   assert.deepEqual(git(directory, 'log', '--format=%s', `${before}..wiki`).trimEnd().split('\n').reverse(),
-    ['More', 'Renamed from “A”', 'Again', 'a', other.slice(1), 'Picture deleted'])
+    ['More', 'Renamed from “A”', 'Again', 'Delete “a”', other.slice(1), 'Picture deleted'])
   assert.deepEqual(git(directory, 'ls-tree', '-r', '--name-only', 'wiki').trimEnd().split('\n').sort(),
     ['A.md', 'B.md', other.slice(1)].sort())
   assert.match(git(directory, 'show', 'wiki:A.md'), /^---\nname: A\n[^]*a new page with an old name$/)

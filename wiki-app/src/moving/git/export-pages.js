@@ -29,9 +29,8 @@ export async function exportRevisions (db, { session, state, into, names, onRevi
       : fileChanges(each, name, { before, path: places.of(history, name) })
     if (deleted) places.leave(history)
     if (at > state.latest) state.latest = at
-    await into.commit(
-      { author, at }, messageOf({ page: name, revision, history, sameLinks, summary, author, at }, name), changes
-    )
+    const exported = { page: name, revision, history, sameLinks, summary, author, at }
+    await into.commit({ author, at }, messageOf(exported, deleted ? `Delete “${name}”` : name), changes)
     onRevision(++count)
   }
   return count
