@@ -64,8 +64,24 @@
 /**
  * Markup to Markdown, many texts at once: they are converted in parallel. Texts that cannot be converted become a code
  * block of themselves, so that nothing is lost.
- * @typedef {(texts: string[]) => Promise<Converted[]>} Convert
- * @typedef {{content: string, problem?: string}} Converted  `problem`: why it is not converted, a sentence
+ * @typedef {(texts: string[], about?: AboutTexts) => Promise<Converted[]>} Convert
+ * @typedef {object} Converted
+ * @property {string} content
+ * @property {string[]} [tags]  categories that the text names, as it names them
+ * @property {string} [problem]  why it is not converted, a sentence
+ */
+
+/**
+ * What the texts of a page do not say themselves.
+ * @typedef {object} AboutTexts
+ * @property {string} [page]  the page's name in its wiki, which relative links start from: `Talk:Bees`, `wiki:bees`
+ * @property {(name: string) => string | undefined} [pageName]  the name here of a page there; undefined: as it is
+ * @property {(name: string) => string | undefined} [pictureUrl]  the address here of a picture there, of which the name
+ *   is given without `File:` (MediaWiki: `Red bee.png`) or with its namespace (DokuWiki: `wiki:bee.png`); undefined:
+ *   there is none
+ * @property {Record<number, string[]>} [namespaces]  MediaWiki's, by their number: first the wiki's own name, then
+ *   others, besides the English ones, which it always knows
+ * @property {boolean} [caseSensitive]  true: MediaWiki where names may begin with a small letter
  */
 
 export {}

@@ -1,0 +1,76 @@
+-- `pandoc lua convert.lua mediawiki|dokuwiki`: converts the texts of standard input, one after another, for pandoc.js.
+-- A frame is a line with the number of bytes, and these. The first one is `ready`. For each text come two frames,
+-- settings (JSON) and the text. The answer: frames of `?` and questions (JSON), each answered by a frame (JSON); then a
+-- frame of `=` and tags (JSON) and one with the Markdown, or one of `!` and a reason.
+local directory = arg[0]:match("^(.*)/") or "."
+package.path = directory .. "/?.lua"
+package.cpath = ""
+
+local from = arg[1]
+local prepare = require(from).prepare
+local marks_of = require("marks")
+local markdown = require("markdown")
+local recover = require("recover")
+
+local FAULTS_MAX = 20
+
+-- No HTML. Formulas are written by maths.lua. Some versions of pandoc write these otherwise.
+local WITHOUT = { "raw_html", "emoji", "tex_math_gfm", "alerts" }
+
+local function format_of()
+  local known, format = pandoc.format.extensions("gfm"), "gfm+tex_math_dollars"
+  for _, name in ipairs(WITHOUT) do
+    if known[name] ~= nil then format = format .. "-" .. name end
+  end
+  return format
+end
+
+local FORMAT = format_of()
+local OPTIONS = pandoc.WriterOptions({ wrap_text = "wrap-none" })
+local write = function(blocks) return pandoc.write(pandoc.Pandoc(blocks), FORMAT, OPTIONS) end
+
+local function read_frame()
+  local bytes = io.read("n", "l")
+  return bytes and (bytes == 0 and "" or io.read(bytes))
+end
+
+local function write_frame(text)
+  io.write(#text, "\n", text)
+  io.flush()
+end
+
+local function ask(questions)
+  write_frame("?" .. pandoc.json.encode(questions))
+  return pandoc.json.decode(read_frame(), false)
+end
+
+-- In a sandbox without files (the last argument).
+local function read(text, marks)
+  for _ = 1, FAULTS_MAX do
+    local is_read, doc = pcall(pandoc.read, text, from, nil, {})
+    if is_read then return doc end
+    text = recover.without_fault(text, tostring(doc), marks) or error(doc, 0)
+  end
+  return pandoc.read(text, from, nil, {})
+end
+
+local function convert(settings, text)
+  local marks = marks_of.new()
+  local prepared, tags = prepare(text, settings, marks)
+  local doc = read(prepared, marks)
+  local writer = markdown.new(marks, settings.language, ask)
+  return write(writer:blocks(doc, write)), tags
+end
+
+write_frame("ready")
+while true do
+  local settings = read_frame()
+  if not settings then break end
+  local is_done, result, tags = pcall(convert, pandoc.json.decode(settings, false), read_frame())
+  if is_done then
+    write_frame("=" .. (#tags == 0 and "[]" or pandoc.json.encode(tags)))
+    write_frame(result)
+  else
+    write_frame("!" .. tostring(result):match("^[^\n]*"))
+  end
+end
