@@ -26,6 +26,7 @@ down: ## stop what `make up` started
 test: ## lint, types and all tests; NODE=22 or NODE=24: with that Node
 	@./stevec setup --with chromium
 	@./stevec setup --with redis
+	@./stevec setup --with pandoc
 	@.ci/with-node "$(NODE)" node .ci/test.js
 
 test-slow: ## runs that are interrupted, killed and resumed, a study, failover, a full disk, two browsers

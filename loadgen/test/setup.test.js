@@ -10,7 +10,7 @@ import { request } from '@stevec/harness/request'
 import { waitUntil } from '@stevec/harness/processes'
 import { beginSetUp } from '@stevec/harness/tools/install'
 import { TOOLS } from '@stevec/harness/tools/catalog'
-import { requireTool } from '@stevec/harness/tools/locate'
+import { remedyFor, requireTool } from '@stevec/harness/tools/locate'
 import { steps } from '@stevec/harness/tools/steps'
 import { createSandbox, STARTED_WITHIN_MS, trialsOf } from './helper.js'
 
@@ -38,6 +38,26 @@ test('an installed browser is used; root gets a missing one from apt-get, others
   else assert.match(String(blocked), /apt-get install -y --no-install-recommends chromium[^]*CHROMIUM_BIN/)
 })
 
+test('pandoc is used where it has what the converter needs, and its step says how to install it elsewhere', (t) => {
+  const programs = temporary(t)
+  const step = (/** @type {NodeJS.ProcessEnv} */ more = {}) => {
+    const environment = { PATH: programs, STEVEC_TOOLS: programs, ...more }
+    return /** @type {import('@stevec/harness/tools/step').Step} */ (steps(['pandoc'], readConfig(environment)).at(-1))
+  }
+  const write = (/** @type {string} */ version, /** @type {number} */ luaStatus) => writeFileSync(
+    path.join(programs, 'pandoc'), `#!/bin/sh\n[ "$1" = lua ] && exit ${luaStatus}\necho pandoc ${version}`, { mode: 0o755 }
+  )
+  assert.equal(step().present(), null)
+  write('2.17.1.1', 0)
+  assert.equal(step().present(), null)
+  write('3.9', 1)
+  assert.equal(step().present(), null)
+  assert.throws(() => step({ PANDOC_BIN: path.join(programs, 'pandoc') }).present(), /PANDOC_BIN=.* has no Lua/)
+  write('3.9', 0)
+  assert.equal(step().present(), 'pandoc 3.9 (PATH)')
+  assert.match(remedyFor('pandoc'), /run `\.\/stevec setup --with pandoc` \(or set PANDOC_BIN/)
+})
+
 test('image tools are used if all are installed; root gets them from apt-get, others get the command', (t) => {
   const programs = mkdtempSync(path.join(os.tmpdir(), 'stevec-path-'))
   t.after(() => rmSync(programs, { recursive: true }))
@@ -56,7 +76,7 @@ test('image tools are used if all are installed; root gets them from apt-get, ot
 test('an unknown value of `setup --with` is refused with the valid ones', () => {
   const { status, stderr } = spawnSync(path.join(ROOT, 'stevec'), ['setup', '--with', 'netscape'], { encoding: 'utf8' })
   assert.equal(status, 2)
-  const all = 'chromium, faketime, redis, containers, helm, s3, wrk, image'
+  const all = 'chromium, faketime, redis, containers, helm, s3, pandoc, wrk, image'
   assert.ok(stderr.includes(`--with must be one of ${all}, not "netscape"`), stderr)
 })
 

@@ -90,6 +90,15 @@ export const TOOLS = {
     versionArgs: ['--version'],
     optional: true
   },
+  pandoc: {
+    variable: 'PANDOC_BIN',
+    binary: 'pandoc',
+    // The first with pandoc.json in its Lua.
+    minimum: '3.1.1',
+    pinned: '3.9',
+    versionArgs: ['--version'],
+    optional: true
+  },
   wrk: {
     variable: 'WRK_BIN',
     binary: 'wrk',

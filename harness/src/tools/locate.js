@@ -101,6 +101,9 @@ function lacks (name, binary) {
   if (name === 'toxiproxy') {
     return spawnSync(binary, ['-version'], { encoding: 'utf8' }).stdout.includes('handshake, uplink') ? null : 'toxics handshake and uplink (build harness/links)'
   }
+  if (name === 'pandoc') {
+    return spawnSync(binary, ['lua', '-e', 'pandoc.json.encode({})']).status === 0 ? null : 'Lua with pandoc.json'
+  }
   if (name !== 'nginx') return null
   const modules = nginxModulesDirectory(binary)
   if (modules === null || !existsSync(path.join(modules, 'ngx_http_lua_module.so'))) {

