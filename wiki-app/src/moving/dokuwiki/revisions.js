@@ -1,0 +1,113 @@
+import { createHash } from 'node:crypto'
+import { promisify } from 'node:util'
+import { gunzip } from 'node:zlib'
+import { FileError } from './tree.js'
+
+/** @import {AboutTexts, Convert, MovedRevision} from '../content.js' */
+/** @import {Tree} from './tree.js' */
+
+/** @typedef {{id: string, createdAt: Date, author: string, summary: string, isDeletion: boolean}} Change */
+/** @typedef {{change: Change, text: string}} Stored */
+
+const TEXT_MAX_BYTES = 16_777_216
+const CHANGES_MAX_BYTES = 67_108_864
+/** Texts that are converted together. */
+const BATCH_MAX_CHARS = 1_048_576
+const BATCH_MAX = 64
+
+/** Of a revision that DokuWiki does not know. */
+const ID_CHARS = 16
+
+const unzip = promisify(gunzip)
+
+/**
+ * Of a page, oldest first. https://www.dokuwiki.org/devel:changelog
+ * @param {Tree} tree @param {string} file  relative to `pages`, without `.txt`
+ * @returns {Promise<Change[]>} [] without a history @throws {FileError}
+ */
+export async function changesOf (tree, file) {
+  const found = await tree.read(`meta/${file}.changes`, CHANGES_MAX_BYTES)
+  /** @type {Map<string, Change>} */
+  const changes = new Map()
+  for (const line of found?.bytes.toString('utf8').split('\n') ?? []) {
+    const [time = '', , type, , author = '', summary = ''] = line.split('\t')
+    if (!/^\d{1,11}$/.test(time) || type === undefined) continue
+    changes.set(time, {
+      id: time,
+      createdAt: new Date(1000 * Number(time)),
+      author: author.trim(),
+      summary: summary.trim(),
+      isDeletion: type === 'D'
+    })
+  }
+  return [...changes.values()].sort((a, b) => Number(a.id) - Number(b.id))
+}
+
+/**
+ * @param {object} page
+ * @param {Tree} page.tree
+ * @param {string} page.file  relative to `pages`, without `.txt`
+ * @param {Convert} page.convert
+ * @param {AboutTexts} page.about
+ * @param {() => void} page.onMissing  called for each revision of which the text is not there
+ * @param {(problem: string) => void} page.onProblem  called for each text that is not converted
+ * @returns {AsyncGenerator<MovedRevision>}
+ */
+export async function * revisionsOf ({ tree, file, convert, about, onMissing, onProblem }) {
+  /** @type {Stored[]} */
+  let batch = []
+  let chars = 0
+  async function * converted () {
+    const results = await convert(batch.map(({ text }) => text), about)
+    for (const [index, { change: { id, author, summary, createdAt } }] of batch.entries()) {
+      const { content, tags = [], problem } = results[index]
+      if (problem !== undefined) onProblem(problem)
+      yield { id, content, tags, author, summary, createdAt }
+    }
+    batch = []
+    chars = 0
+  }
+
+  for await (const stored of storedTexts(tree, file, onMissing)) {
+    batch.push(stored)
+    chars += stored.text.length
+    if (batch.length >= BATCH_MAX || chars >= BATCH_MAX_CHARS) yield * converted()
+  }
+  if (batch.length > 0) yield * converted()
+}
+
+/** @param {Tree} tree @param {string} file @param {() => void} onMissing @returns {AsyncGenerator<Stored>} */
+async function * storedTexts (tree, file, onMissing) {
+  const changes = await changesOf(tree, file)
+  const current = await tree.read(`pages/${file}.txt`, TEXT_MAX_BYTES)
+  const newest = changes[changes.length - 1]
+  let last = ''
+  for (const change of changes) {
+    if (change.isDeletion) continue
+    const text = await oldText(tree, file, change.id) ?? (change === newest ? current?.bytes.toString('utf8') : undefined)
+    if (text === undefined) onMissing()
+    else {
+      last = text
+      yield { change, text }
+    }
+  }
+  // Changed by another program, or its history is lost.
+  const text = current?.bytes.toString('utf8')
+  if (current === null || text === undefined || (newest !== undefined && text === last)) return
+  const createdAt = new Date(Math.max(current.modifiedAt.getTime(), newest?.createdAt.getTime() ?? 0))
+  const id = createHash('sha256').update(text).digest('hex').slice(0, ID_CHARS)
+  yield { change: { id, createdAt, author: '', summary: '', isDeletion: false }, text }
+}
+
+/** @param {Tree} tree @param {string} file @param {string} time @returns {Promise<string | undefined>} */
+async function oldText (tree, file, time) {
+  try {
+    const zipped = await tree.read(`attic/${file}.${time}.txt.gz`, TEXT_MAX_BYTES)
+    if (zipped !== null) return (await unzip(zipped.bytes, { maxOutputLength: TEXT_MAX_BYTES })).toString('utf8')
+    return (await tree.read(`attic/${file}.${time}.txt`, TEXT_MAX_BYTES))?.bytes.toString('utf8')
+  } catch (error) {
+    const isOfZip = /^(?:Z_|ERR_BUFFER_TOO_LARGE)/.test(String(/** @type {NodeJS.ErrnoException} */ (error).code))
+    if (!isOfZip && !(error instanceof FileError)) throw error
+    return undefined
+  }
+}
