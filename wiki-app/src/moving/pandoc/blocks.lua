@@ -62,9 +62,32 @@ function _M.paragraph(paragraph)
   return _M.code(table.concat(sources, "\n"), content[1].attributes.language)
 end
 
+-- Code of several lines stands between the parts of its paragraph.
+local function code_apart(paragraph)
+  local blocks, part = pandoc.Blocks({}), pandoc.Inlines({})
+  local function end_part()
+    while #part > 0 and is_blank(part[#part]) do part:remove() end
+    if #part > 0 then blocks:insert(paragraph.t == "Plain" and pandoc.Plain(part) or pandoc.Para(part)) end
+    part = pandoc.Inlines({})
+  end
+  for _, inline in ipairs(paragraph.content) do
+    local source = inline.t == "Code" and inline.attributes.source
+    if source and source:find("\n", 1, true) then
+      end_part()
+      blocks:insert(_M.code(source, inline.attributes.language))
+    elseif #part > 0 or not is_blank(inline) then part:insert(inline) end
+  end
+  end_part()
+  return blocks
+end
+
 -- Pictures with a caption that is shown stand before their paragraph, each with its caption below.
-function _M.pictures_apart(paragraph)
-  local blocks, rest = pandoc.Blocks({}), pandoc.Inlines({})
+function _M.apart(paragraph)
+  local blocks, rest = code_apart(paragraph), pandoc.Inlines({})
+  if #blocks > 1 or (blocks[1] and blocks[1].t == "RawBlock") then
+    return pandoc.Blocks(blocks):walk({ Para = _M.apart, Plain = _M.apart })
+  end
+  blocks = pandoc.Blocks({})
   for _, inline in ipairs(paragraph.content) do
     if inline.t == "Span" and inline.classes:includes("thumb") then
       blocks:insert(pandoc.Para({ inline.content[1] }))

@@ -21,7 +21,7 @@ const STDERR_MAX_CHARS = 1_000
 /** Of GHC: https://downloads.haskell.org/ghc/latest/docs/users_guide/runtime_control.html */
 const EXIT_OUT_OF_MEMORY = 251
 
-/** A running pandoc, and who gets what it says. @typedef {ReturnType<typeof startPandoc>} Running */
+/** A running pandoc, and what takes its words. @typedef {ReturnType<typeof startPandoc>} Running */
 
 /** @param {{command: string, from: string, limits: Limits}} options */
 function startPandoc ({ command, from, limits }) {

@@ -204,8 +204,8 @@ function Writer:blocks(doc, write)
     Link = function(link)
       if is_wiki_link(link) then return self:link(link.content, self.marks:restored(link.target)) end
     end,
-    Para = blocks_of.pictures_apart,
-    Plain = blocks_of.pictures_apart,
+    Para = blocks_of.apart,
+    Plain = blocks_of.apart,
     DefinitionList = blocks_of.definitions
   })
   blocks = blocks:walk({ Table = tables.simplified })

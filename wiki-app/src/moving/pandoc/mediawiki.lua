@@ -36,7 +36,9 @@ function _M.prepare(text, settings, marks)
   reader:find_notes()
   local target = text:match("^%s*#[%a\x80-\xFF]+%s*:?%s*(%[%[[^%[%]\n]+%]%])")
   if target then return "→ " .. target, {} end
-  return reader:range(1, #text, 0), reader.tags
+  -- pandoc knows no `:*`: an indented list is a list.
+  local prepared = ("\n" .. reader:range(1, #text, 0)):gsub("\n:+([*#])", "\n%1"):sub(2)
+  return prepared, reader.tags
 end
 
 -- Notes with names, wherever they are defined: the first use may come before.
@@ -146,6 +148,7 @@ end
 function Reader:tag(start, depth)
   local name, stop = self.skip:at(start)
   if name == "comment" then return "", stop + 1 end
+  if name == "pre" or name == "source" or name == "syntaxhighlight" then return self:code(name, start, stop), stop + 1 end
   if name then return self.text:sub(start, stop), stop + 1 end
   local tag = self.skip.lowered:match("^<(%a+)", start)
   if self.skip.names[tag] then return self.marks:add({ kind = "text", source = "<" }), start + 1 end
@@ -156,6 +159,20 @@ function Reader:tag(start, depth)
     if hr_end then return "\n----\n", hr_end + 1 end
   end
   return nil
+end
+
+-- Code that does not begin a line, as in lists: pandoc loses it.
+function Reader:code(name, start, stop)
+  local source = self.text:sub(start, stop)
+  if start == 1 or self.text:match("^[\n>]", start - 1) then return source end
+  local attributes, code = source:match("^<%a+([^>]*)>(.*)</%a+%s*>$")
+  if not code then return source end
+  if name == "pre" then
+    code = code:gsub("</?nowiki>", ""):gsub("&(%a+);", { lt = "<", gt = ">", quot = '"', amp = "&" })
+  end
+  local language = attributes:match("lang%s*=%s*[\"']?([%w+#.-]+)") or ""
+  code = code:gsub("^%s*\n", ""):gsub("%s+$", "")
+  return self.marks:add({ kind = "code", source = code, language = language })
 end
 
 function Reader:note(start, depth)
