@@ -213,6 +213,59 @@ test('text that is not markup there is no markup here', async (t) => {
   }
 })
 
+test('what begins a line within a paragraph begins nothing else', async (t) => {
+  const { one } = pandocFor(t)
+  const lines = ['a', '- b', '# b', '1. b', '2) b', '> b', '+ c', '---', '===', '| x |', '``` y', '~~~', '* t', '[^1]: n', '$$', '[x]: /y']
+  const { content } = await one(lines.map((line) => `<nowiki>${line}</nowiki>`).join('<br>'))
+  const { html } = shown(content)
+  assert.deepEqual(textOf(html).split('\n'), lines)
+  assert.equal((html.match(/<p>/g) ?? []).length, 1)
+})
+
+test('code within lists and indented code keep their lines', async (t) => {
+  const { one } = pandocFor(t)
+  const { content } = await one(`* a <syntaxhighlight lang="bash">
+ls -l
+cd
+</syntaxhighlight> after
+* b
+:<pre>
+x &lt;b&gt;
+
+[[y]]
+</pre>
+:* c
+text {{t|
+u}} more`)
+  assert.equal(content, `- a
+  \`\`\`bash
+  ls -l
+  cd
+  \`\`\`
+
+  after
+- b
+
+\`\`\`
+x <b>
+
+[[y]]
+\`\`\`
+
+- c
+
+text
+
+\`\`\`wikitext
+{{t|
+u}}
+\`\`\`
+
+more
+`)
+  assert.match(shown(content).html, /<li>\s*<p>a<\/p>\s*<pre>/)
+})
+
 test('an old redirect is a link', async (t) => {
   const { one } = pandocFor(t)
   assert.equal((await one('#WEITERLEITUNG [[bees#Red]]')).content, '→ [[Bees#Red|bees#Red]]\n')

@@ -86,6 +86,9 @@ function _M.written(inlines)
     elseif inline.t == "Str" and inline.text:match("^[-=_]+$") and (not before or before.t == "LineBreak") then
       -- As a line it would be a rule, or make the line before it a heading.
       out:insert(raw((inline.text:gsub(".", "\\%0"))))
+    elseif inline.t == "Str" and before and before.t == "LineBreak" and inline.text:match("^%d*[.)+]$") then
+      -- It would begin a list.
+      out:insert(raw((inline.text:gsub("[.)+]", "\\%0"))))
     elseif inline.t == "Str" and inline.text:find("&", 1, true) then
       out:extend(with_ampersands(inline.text))
     elseif not (inline.t == "RawInline" and inline.text == "") then
