@@ -66,7 +66,8 @@ const newest = (pages, name) => pages[name].at(-1).content
 test('a page has its history, in order, with authors and summaries', async (t) => {
   const { pages, untaken } = await moved(t, wikiOf(t, {
     'pages/wiki/bees.txt': '//third//',
-    'meta/wiki/bees.changes': '300\t10.0.0.1\tE\twiki:bees\tana\tbetter <b>\t\t3\n100\t10.0.0.2\tC\twiki:bees\t\tcreated\t\n' +
+    'meta/wiki/bees.changes': '300\t10.0.0.1\tE\twiki:bees\tana\tbetter <b>\t\t3\n' +
+      '100\t10.0.0.2\tC\twiki:bees\t\tcreated\t\n' +
       '200\t10.0.0.1\te\twiki:bees\tbo\t\t\nrubbish\n150\t10.0.0.2\tE\twiki:bees\tana\tlost\t\n',
     'meta/_dokuwiki.changes': '300\t10.0.0.1\tE\twiki:bees\tana\t\t\n',
     'attic/wiki/bees.100.txt.gz': '**first**',
@@ -122,12 +123,14 @@ test('names: namespaces, spaces, other letters, the start page of a namespace', 
     'pages/both/start.txt': 'start',
     'pages/odd%zz.txt': 'odd'
   }))
-  assert.deepEqual(Object.keys(pages).sort(), ['both', 'both/start', 'my garden', 'my garden/čebele', 'odd%zz', 'start'])
+  const names = Object.keys(pages).sort()
+  assert.deepEqual(names, ['both', 'both/start', 'my garden', 'my garden/čebele', 'odd%zz', 'start'])
 })
 
 test('links lead to the pages, wherever they start from, and pictures to their addresses', async (t) => {
   const { pages, pictures, untaken } = await moved(t, wikiOf(t, {
-    'pages/ns/sub/page.txt': '[[other]] [[.:other|a b]] [[..:up]] [[:root#My part|r]] [[ns:]] [[ns:sub:]] [[Čebele]] [[wp>Bee]] ' +
+    'pages/ns/sub/page.txt': '[[other]] [[.:other|a b]] [[..:up]] [[:root#My part|r]] [[ns:]] ' +
+      '[[ns:sub:]] [[Čebele]] [[wp>Bee]] ' +
       '[[https://a.b/?c=d&e|out]] [[#here]] [[ana@wiki.example]] [[\\\\server\\share|s]] [[root|{{ns:bee.png}}]]\n\n' +
       '{{ns:bee.png?200|A bee}} {{ :ns:gone.png |gone}} {{..:bee.png}} {{manual.pdf|Manual}} {{https://a.b/c.png}}',
     'pages/ns/sub/other.txt': '',
@@ -136,8 +139,10 @@ test('links lead to the pages, wherever they start from, and pictures to their a
     'media/ns/sub/manual.pdf': 'pdf'
   }))
   assert.deepEqual(pictures, ['media/ns/bee.png bytes'])
-  assert.equal(newest(pages, 'ns/sub/page'), '[[ns/sub/other|other]] [[ns/sub/other|a b]] [[ns/up|up]] [[root#My part|r]] ' +
-    '[[ns]] [[ns/sub|sub]] [[ns/sub/cebele|Čebele]] [Bee](https://en.wikipedia.org/wiki/Bee) [out](https://a.b/?c=d&e) ' +
+  assert.equal(newest(pages, 'ns/sub/page'), '[[ns/sub/other|other]] [[ns/sub/other|a b]] [[ns/up|up]] ' +
+    '[[root#My part|r]] ' +
+    '[[ns]] [[ns/sub|sub]] [[ns/sub/cebele|Čebele]] [Bee](https://en.wikipedia.org/wiki/Bee) ' +
+    '[out](https://a.b/?c=d&e) ' +
     '[[#here|here]] <ana@wiki.example> s (\\\\server\\share) [![](' + PICTURE + ')](/wiki/ns/sub/root)\n\n' +
     `![A bee](${PICTURE}) \`{{:ns:gone.png}}\` gone ![](${PICTURE}) \`{{manual.pdf}}\` Manual ` +
     '<https://a.b/c.png>\n')
@@ -209,7 +214,8 @@ test('the folder around `data` will do, another is refused, and reading can be s
   const { pages } = await moved(t, data, { onRead: (...now) => progress.push(now) })
   assert.deepEqual(Object.keys(pages), ['a', 'b'])
   assert.deepEqual(progress, [[1, 3], [3, 3]])
-  await assert.rejects(moved(t, path.join(data, 'data/pages')), /has no folder “pages”; give DokuWiki's folder “data”/)
+  const pagesAlone = path.join(data, 'data/pages')
+  await assert.rejects(moved(t, pagesAlone), /has no folder “pages”; give DokuWiki's folder “data”/)
   const stopped = AbortSignal.abort(new Error('stopped'))
   await assert.rejects(moved(t, data, { signal: stopped }), /stopped/)
 })

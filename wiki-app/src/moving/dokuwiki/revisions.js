@@ -84,7 +84,8 @@ async function * storedTexts (tree, file, onMissing) {
   let last = ''
   for (const change of changes) {
     if (change.isDeletion) continue
-    const text = await oldText(tree, file, change.id) ?? (change === newest ? current?.bytes.toString('utf8') : undefined)
+    const text = await oldText(tree, file, change.id) ??
+      (change === newest ? current?.bytes.toString('utf8') : undefined)
     if (text === undefined) onMissing()
     else {
       last = text

@@ -9,6 +9,7 @@ local _M = {}
 local SPECIAL = "[<{%[_\xF3\xF4]"
 local DEPTH_MAX = 8
 local VERBATIM = { "nowiki", "pre", "source", "syntaxhighlight", "code", "tt", "math", "chem", "ce", "score" }
+local CODE = { pre = true, source = true, syntaxhighlight = true }
 local BEHAVIOUR = {}
 for word in ([[NOTOC FORCETOC TOC NOEDITSECTION NEWSECTIONLINK NONEWSECTIONLINK NOGALLERY HIDDENCAT
   EXPECTUNUSEDCATEGORY NOCONTENTCONVERT NOCC NOTITLECONVERT NOTC START END INDEX NOINDEX STATICREDIRECT
@@ -148,7 +149,7 @@ end
 function Reader:tag(start, depth)
   local name, stop = self.skip:at(start)
   if name == "comment" then return "", stop + 1 end
-  if name == "pre" or name == "source" or name == "syntaxhighlight" then return self:code(name, start, stop), stop + 1 end
+  if CODE[name] then return self:code(name, start, stop), stop + 1 end
   if name then return self.text:sub(start, stop), stop + 1 end
   local tag = self.skip.lowered:match("^<(%a+)", start)
   if self.skip.names[tag] then return self.marks:add({ kind = "text", source = "<" }), start + 1 end
