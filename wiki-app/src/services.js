@@ -17,6 +17,7 @@ import { createRenderer, HTML_FACTOR_MAX } from './markdown/renderer.js'
 import { createAuthorRevert } from './history/author-revert.js'
 import { createHistory } from './history/history.js'
 import { createMergeSave } from './writing/merge-save.js'
+import { createSections } from './writing/sections.js'
 import { createHistories } from './pages/histories.js'
 import { defineModels } from './pages/model.js'
 import { createOldRevisions } from './history/old-revisions.js'
@@ -133,7 +134,7 @@ export function createServices (config, log, parts) {
     ...saving,
     history,
     oldRevisions: makeOldRevisions({ history, store, htmlMaxBytes: HTML_FACTOR_MAX * config.PAGE_MAX_BYTES }),
-    mergeSave: createMergeSave({ store, history, pool: authors }),
+    ...editingOf({ store, history, pool: authors }),
     ...searchOf(config, log, { models, connection: database.connection, worker: parts.worker, metrics }),
     files: pictures.files,
     pictureUpkeep: pictures.upkeep,
@@ -146,6 +147,9 @@ export function createServices (config, log, parts) {
     })
   }
 }
+
+/** @param {Parameters<typeof createMergeSave>[0] & Parameters<typeof createSections>[0]} parts */
+const editingOf = (parts) => ({ mergeSave: createMergeSave(parts), sections: createSections(parts) })
 
 /**
  * @param {Config} config @param {ReturnType<typeof createAuthorsPool>} authors

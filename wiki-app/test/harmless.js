@@ -15,12 +15,13 @@ const MATH_TAGS = 'math|semantics|annotation|mrow|mi|mn|mo|mtext|mspace|mstyle|m
   'msub|msup|msubsup|munder|mover|munderover|mtable|mtr|mtd'
 const TAG = new RegExp(`^<(?:${[
   '/?(?:p|blockquote|pre|code|em|strong|s|b|del|i|ins|kbd|mark|small|sub|sup|u|ul|ol|li|label|details|summary|table|thead|tbody|tr|th|td)|' +
-    '/(?:h[2-6]|a|span|div|nav|section)|[bh]r /',
+    '/(?:h[2-6]|a|span|div|nav|section|button)|[bh]r /',
   `h[2-6] id="(?<id>${ID})"|li id="(?<noteId>fn:\\d+)"|ol start="\\d+"|li class="task"|input type="checkbox" ` +
     'disabled(?: checked)?(?: data-task="[1-9]\\d*")? /',
   'div class="heading(?: text-title)?"|div class="callout callout-(?:note|tip|important|warning|caution)"|p class="callout-title"|nav class="contents" aria-label="Contents"|details open|' +
     'section class="footnotes" aria-label="Notes"',
   `(?:${MATH_TAGS})(?: (?:${MATH}))*|/(?:${MATH_TAGS})|(?:div|span) class="math"`,
+  'button form="_edit" name="section" value="[1-9]\\d*" aria-label="Edit section “[^"]*”"',
   'code class="language-[^"]*"|span class="(?:hljs|language)-[^"]*"|t[hd] class="(?:left|center|right)"',
   'img src="/files/[0-9a-f]{32}\\.(?:png|jpg|webp|gif)"(?: title="[^"]*")? alt="[^"]*" ' +
     'loading="lazy" decoding="async" /',

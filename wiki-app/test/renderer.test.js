@@ -32,7 +32,7 @@ test('a text that is too large, as Markdown or as HTML, gets 413', async (t) => 
 test('a short text that would become long HTML gets 413, but ordinary texts do not', async (t) => {
   const { render } = rendererFor(t)
   const references = `[a]: https://example.org/${'x'.repeat(4000)}\n\n${'[a]'.repeat(1300)}`
-  const message = /text of 7\.7 kB would have \d\.?\d? MB of HTML, and at most 247\.7 kB are/
+  const message = /text of 7\.7 kB would have \d\.?\d? MB of HTML, and at most 433\.5 kB are/
   await assert.rejects(render(references), { statusCode: 413, message })
   // The marks for missing pages, which the limit counts in advance, would be most of its HTML.
   const links = rendererFor(t, { maxBytes: 40_000 }).render('[a](/wiki/b)'.repeat(3_000))

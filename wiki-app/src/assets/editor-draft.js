@@ -4,8 +4,11 @@ const DRAFT_AFTER_MS = 500
 const DRAFT_KEPT_MS = 30 * 86_400_000
 
 const base = /** @type {HTMLInputElement} */ (form.elements.namedItem('base_revision'))
+const section = /** @type {HTMLInputElement | null} */ (form.elements.namedItem('section'))
 /** The form's address contains the page's name. */
-const draftKey = `draft ${new URL(form.action).pathname}`
+const pageKey = `draft ${new URL(form.action).pathname}`
+/** A section has its number in the base revision, which is a part of the draft. */
+const draftKey = section ? `${pageKey}#${section.value}` : pageKey
 
 let leaving = false
 
@@ -66,7 +69,15 @@ function offerDraft () {
   )
   form.before(offer)
 }
+// A section that conflicts comes back within the whole text.
+function forgetSection () {
+  try {
+    if (sessionStorage.saving?.startsWith(`${pageKey}#`)) localStorage.removeItem(sessionStorage.saving)
+  } catch {}
+}
+
 forgetOldDrafts()
+if ('unsaved' in form.dataset && !section) forgetSection()
 if (differs()) keepDraft()
 else offerDraft()
 

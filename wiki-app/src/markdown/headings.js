@@ -16,6 +16,8 @@ const HEADING_TOKENS = 3
 /**
  * The page's name is the h1. Levels follow the outline: none is left out, whatever numbers of signs the author wrote.
  * Headings in lists, quotes and notes are not in the contents; nor is the text's title, which title.js may hide.
+ * Those that begin a section have a button of the form `_edit`, which views/page.eta has where the reader may write: so
+ * the HTML is the same under each name of a page, and for everybody.
  * @param {MarkdownIt} markdownIt
  */
 export function headings (markdownIt) {
@@ -28,16 +30,18 @@ export function headings (markdownIt) {
     const titled = startsWithTitle(tokens)
     /** @type {Heading[]} */
     const listed = []
+    let sections = 0
     for (const [index, token] of tokens.entries()) {
       if (token.type !== 'heading_open') continue
       const isTitle = titled && index === 0
-      const depth = isTitle ? 2 : depthOf(Number(token.tag.slice(1)))
+      const signs = Number(token.tag.slice(1))
+      const depth = isTitle ? 2 : depthOf(signs)
       const text = inlineText(tokens[index + 1].children ?? [])
       const id = unique(slugOf(text))
       token.tag = tokens[index + 2].tag = `h${depth}`
       token.attrs = [['id', id]]
-      token.meta = { isTitle }
-      tokens[index + 2].meta = { id, text }
+      token.meta = { isTitle, signs, id, text }
+      tokens[index + 2].meta = { id, text, section: token.level === 0 ? ++sections : 0 }
       if (token.level === 0 && text !== '' && !isTitle) listed.push({ depth, id, text })
     }
     if (listed.length < CONTENTS_MIN) return
@@ -54,39 +58,43 @@ export function headings (markdownIt) {
   // Beside the heading: within it, the link would be part of its accessible name.
   rules.heading_close = (tokens, index) => {
     const { tag, meta } = tokens[index]
-    const { id, text } = /** @type {Heading} */ (/** @type {unknown} */ (meta))
-    return `</${tag}><a class="anchor" href="#${id}" aria-label="Link to “${escapeHtml(text)}”">#</a></div>\n`
+    const { id, text, section } = /** @type {Heading & {section: number}} */ (/** @type {unknown} */ (meta))
+    const label = escapeHtml(text)
+    const edit = section === 0
+      ? ''
+      : `<button form="_edit" name="section" value="${section}" aria-label="Edit section “${label}”">Edit</button>`
+    return `</${tag}><a class="anchor" href="#${id}" aria-label="Link to “${label}”">#</a>${edit}</div>\n`
   }
 
   rules.contents = (tokens, index) => {
     const { listed } = /** @type {{listed: Heading[]}} */ (/** @type {unknown} */ (tokens[index].meta))
     const open = listed.length > CONTENTS_OPEN_MAX ? '' : ' open=""'
     return '<nav class="contents" aria-label="Contents">' +
-      `<details${open}><summary>Contents</summary>\n${nestedList(listed)}\n</details></nav>\n`
+      `<details${open}><summary>Contents</summary>\n${nestedList(listed, escapeHtml)}\n</details></nav>\n`
   }
+}
 
-  /** @param {Heading[]} listed */
-  function nestedList (listed) {
-    /** Depths of open lists. @type {number[]} */
-    const open = []
-    let html = ''
-    for (const { depth, id, text } of listed) {
-      if (open.length === 0 || depth > open[open.length - 1]) {
-        html += '<ol>\n<li>'
-        open.push(depth)
-      } else {
-        // The outermost list stays open, even for a later heading of a higher level.
-        while (open.length > 1 && open[open.length - 2] >= depth) {
-          html += '</li>\n</ol>\n'
-          open.pop()
-        }
-        open[open.length - 1] = depth
-        html += '</li>\n<li>'
+/** @param {Heading[]} listed @param {(text: string) => string} escapeHtml */
+function nestedList (listed, escapeHtml) {
+  /** Depths of open lists. @type {number[]} */
+  const open = []
+  let html = ''
+  for (const { depth, id, text } of listed) {
+    if (open.length === 0 || depth > open[open.length - 1]) {
+      html += '<ol>\n<li>'
+      open.push(depth)
+    } else {
+      // The outermost list stays open, even for a later heading of a higher level.
+      while (open.length > 1 && open[open.length - 2] >= depth) {
+        html += '</li>\n</ol>\n'
+        open.pop()
       }
-      html += `<a href="#${id}">${escapeHtml(text)}</a>`
+      open[open.length - 1] = depth
+      html += '</li>\n<li>'
     }
-    return html + '</li>\n</ol>'.repeat(open.length)
+    html += `<a href="#${id}">${escapeHtml(text)}</a>`
   }
+  return html + '</li>\n</ol>'.repeat(open.length)
 }
 
 /** A first heading `# …` of text alone, which may repeat the page's name. @param {Token[]} tokens */

@@ -11,6 +11,7 @@ import { links } from './links.js'
 import { maths } from './math.js'
 import { markBytesMax } from './missing.js'
 import { sanitize } from './sanitize.js'
+import { sectionsIn } from './sections.js'
 import { tables } from './tables.js'
 import { taskLists } from './task-lists.js'
 import { wikiLinks } from './wiki-links.js'
@@ -34,11 +35,23 @@ const markdownIt = new MarkdownIt('commonmark', { html: false, maxNesting: NESTI
  * @returns {{bytes: number, html: string, links: string[]}} `html`: safe to show; '' when `bytes` exceeds the limit
  */
 export default function toHtml ({ markdown, maxBytes }) {
-  const formulas = createFormulas({ maxChars: maxBytes, escapeHtml: markdownIt.utils.escapeHtml })
-  const env = /** @satisfies {PageEnv} */ ({ links: new Set(), footnotes: new Set(), formulas })
+  const env = createEnv(maxBytes)
   const rendered = markdownIt.render(markdown, env)
   if (rendered.length > maxBytes) return { bytes: Buffer.byteLength(rendered), html: '', links: [] }
   const html = sanitize(rendered)
   const bytes = Buffer.byteLength(html) + markBytesMax(html)
   return { bytes, html: bytes > maxBytes ? '' : html, links: [...env.links] }
 }
+
+/** @param {number} maxChars  of formulas @returns {PageEnv} */
+const createEnv = (maxChars) => ({
+  links: new Set(),
+  footnotes: new Set(),
+  formulas: createFormulas({ maxChars, escapeHtml: markdownIt.utils.escapeHtml })
+})
+
+/**
+ * Takes as long as `toHtml`, nearly, so only a worker thread may call it.
+ * @param {string} markdown @returns {import('./sections.js').Section[]}
+ */
+export const sectionsOf = (markdown) => sectionsIn(markdown, markdownIt.parse(markdown, createEnv(0)))

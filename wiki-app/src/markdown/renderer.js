@@ -25,9 +25,9 @@ const TooComplicated = createError(
 export const HTML_FACTOR_MAX = 4
 /**
  * Ordinary pages have up to 6 times their Markdown, tables of single digits 11 times, coloured JSON 25, headings of one
- * letter 29; reference links reach 330.
+ * letter 52; reference links reach 330.
  */
-const SHORT_HTML_FACTOR_MAX = 32
+const SHORT_HTML_FACTOR_MAX = 56
 const SHORT_HTML_BYTES = 65_536
 
 /** Longer texts leave a thread to short ones. */

@@ -10,7 +10,7 @@ const ALLOWED = {
   allowedTags: [
     'span', 'td', 'p', 'li', 'a', 'code', 'div', 'tr', 'em', 'strong', 'label', 'input', ...HEADINGS, 'ul', 'pre', 'th',
     'br', 'hr', 'blockquote', 's', 'img', 'ol', 'table', 'thead', 'tbody', 'nav', 'section', 'details', 'summary',
-    'b', 'del', 'i', 'ins', 'kbd', 'mark', 'small', 'sub', 'sup', 'u',
+    'b', 'button', 'del', 'i', 'ins', 'kbd', 'mark', 'small', 'sub', 'sup', 'u',
     ...Object.keys(MATH_ATTRIBUTES)
   ],
   allowedAttributes: {
@@ -20,6 +20,7 @@ const ALLOWED = {
     ol: ['start'],
     li: ['id', 'class'],
     input: [{ name: 'type', values: ['checkbox'] }, 'disabled', 'checked', 'data-task'],
+    button: [{ name: 'form', values: ['_edit'] }, { name: 'name', values: ['section'] }, 'value', 'aria-label'],
     details: ['open'],
     nav: ['class', 'aria-label'],
     section: ['class', 'aria-label'],

@@ -1,6 +1,6 @@
 /** headings.js writes it, first in the HTML and as one line. */
 const START = Buffer.from('<div class="heading text-title">')
-/** No name is so long, with its spaces and entities, and it is there twice. Each view looks at it. */
+/** No name is so long, with its spaces and entities, and it is there three times. Each view looks at it. */
 const LINE_MAX_BYTES = 8_192
 const TEXT = /><h2 id="[^"]*">([^<]*)</
 const ENTITIES = /** @type {Record<string, string>} */ ({ '&lt;': '<', '&gt;': '>', '&amp;': '&' })

@@ -1,19 +1,24 @@
 import { parseFrontMatter } from '../archive/front-matter.js'
 import toHtml from '../markdown/html.js'
 import { merge } from '../writing/merge.js'
+import { sectionWork } from '../writing/section-work.js'
 
 /**
  * @typedef {import('../archive/link-places.js').Place} Place
  * @typedef {import('../archive/front-matter.js').Known} Known
  * @typedef {import('../writing/markers.js').Texts} Texts
  * @typedef {import('../writing/markers.js').Merged} Merged
- * @param {{markdown: string, maxBytes: number} | {yaml: string} | {linksOf: string, placesMax: number} | Texts} task
- * @returns {ReturnType<typeof toHtml> | {known: Known | null} | {refusal: string} | Merged |
+ * @typedef {import('../writing/section-work.js').Find | import('../writing/section-work.js').Splice} OfSection
+ * @typedef {{markdown: string, maxBytes: number} | {yaml: string} | {linksOf: string, placesMax: number}} OfText
+ * @typedef {{known: Known | null} | {refusal: string}} FrontMatter
+ * @param {OfText | Texts | OfSection} task
+ * @returns {ReturnType<typeof toHtml> | FrontMatter | Merged | ReturnType<typeof sectionWork> |
  *   Promise<{places: Place[] | null}>} a refusal is text: errors lose their class between threads
  */
 export default function work (task) {
   if ('markdown' in task) return toHtml(task)
   if ('mine' in task) return merge(task)
+  if ('section' in task) return sectionWork(task)
   if ('linksOf' in task) return placesIn(task)
   try {
     return { known: parseFrontMatter(task.yaml) }

@@ -1,5 +1,5 @@
 import { HTML, renderFor, wantsHtml } from '../views.js'
-import { isMisspelt, nameIn } from '../reading/address.js'
+import { isMisspelt, nameIn, queryOf } from '../reading/address.js'
 import { CHANGE_PROPERTIES } from './change.js'
 import { editor, typedIn } from './editor-view.js'
 import { currentRevision } from '../pages/head.js'
@@ -7,6 +7,7 @@ import { addRemove, addRename } from './move-routes.js'
 import { editUrl, writableName } from '../pages/name.js'
 import { addRevert } from '../history/revert-routes.js'
 import { addSave, textIn } from './save-route.js'
+import { SECTION_QUERY, SECTION_SCHEMA, summaryOf } from './sections.js'
 import { addTasks } from './task-routes.js'
 import { refuseHiddenName } from '../pages/visible.js'
 
@@ -18,7 +19,9 @@ const PREVIEW_SCHEMA = {
   type: 'object',
   required: ['content'],
   additionalProperties: false,
-  properties: { content: { type: 'string' }, tags: { type: 'string', maxLength: 2_000 }, ...CHANGE_PROPERTIES }
+  properties: {
+    content: { type: 'string' }, tags: { type: 'string', maxLength: 2_000 }, section: SECTION_SCHEMA, ...CHANGE_PROPERTIES
+  }
 }
 const NAME_SCHEMA = { type: 'object', properties: { name: { type: 'string' } } }
 
@@ -62,7 +65,7 @@ export async function editRoutes (app, { waitUntilPurged = async () => {}, ...pa
 
 /**
  * @typedef {(reply: FastifyReply, url: string, ...names: string[]) => FastifyReply} Leave
- * @typedef {Pick<Services, 'store' | 'history' | 'oldRevisions' | 'mergeSave' | 'deferred'>} Parts
+ * @typedef {Pick<Services, 'store' | 'history' | 'oldRevisions' | 'mergeSave' | 'sections' | 'deferred'>} Parts
  * @typedef {Parts & {leave: Leave}} Context
  */
 
@@ -90,26 +93,37 @@ function addPreview (app, { store }) {
 }
 
 /** @param {FastifyInstance} app @param {Context} context */
-function addForms (app, { store }) {
+function addForms (app, { store, sections }) {
   app.get('/edit/new', { schema: { querystring: NAME_SCHEMA } }, async (request, reply) => {
     const { name } = /** @type {{name?: string}} */ (request.query)
     if (name !== undefined) return reply.redirect(editUrl(writableName(name)), 303)
     return reply.type(HTML).send(renderFor(request, 'new', { title: 'New page' }))
   })
 
-  app.get('/edit/text/*', { config: { costly: 'text' } }, async (request, reply) => {
+  app.get('/edit/text/*', { config: { costly: 'text' }, schema: { querystring: SECTION_QUERY } }, async (request, reply) => {
     const name = writableName(nameIn(request))
-    if (isMisspelt(request, editUrl(name))) return reply.redirect(editUrl(name), 303)
+    if (isMisspelt(request, editUrl(name))) return reply.redirect(`${editUrl(name)}${queryOf(request)}`, 303)
     const page = await store.findSource(name)
     if (page === null) refuseHiddenName(name)
+    const asked = /** @type {import('./sections.js').Asked} */ (request.query)
+    const section = page && asked.section !== undefined ? await sections.find(page, asked) : undefined
     return reply.type(HTML).send(renderFor(request, 'edit', {
-      title: `${page ? 'Edit' : 'Create'} “${name}”`,
+      title: titleOf(name, page !== null, section?.title),
+      wholeUrl: section ? editUrl(name) : undefined,
+      sectionIsGone: section === null && page !== null,
       ...await editor(name, {
         baseRevision: currentRevision(page),
-        content: page?.content ?? '',
-        tags: (page?.tags ?? []).join(', ')
+        content: section?.text ?? page?.content ?? '',
+        tags: (page?.tags ?? []).join(', '),
+        ...section && { section: String(section.number), summary: summaryOf(section.title) }
       }),
       ...(page === null && { cancelUrl: '/' })
     }))
   })
+}
+
+/** @param {string} name @param {boolean} isThere @param {string} [section] */
+function titleOf (name, isThere, section) {
+  if (section !== undefined) return `Edit “${section}” in “${name}”`
+  return `${isThere ? 'Edit' : 'Create'} “${name}”`
 }

@@ -4,15 +4,19 @@ import { editUrl, previewUrl, viewUrl } from '../pages/name.js'
 /** @import {FastifyRequest} from 'fastify' */
 /** @import {Attribution} from '../pages/commit.js' */
 
-/** @typedef {{baseRevision?: string | number, content: string, tags: string} & Attribution} Typed */
+/**
+ * `section`: the number of the only section whose text is shown, in the base revision.
+ * @typedef {{baseRevision?: string | number, section?: string, content: string, tags: string} & Attribution} Typed
+ */
 
 /**
  * What views/editor.eta shows. Without a base revision, saving over an existing page is a conflict.
  * @param {string} name  of the page @param {Typed} typed
  */
-export const editor = async (name, { baseRevision = 0, content, tags, author = '', summary = '' }) => ({
+export const editor = async (name, { baseRevision = 0, section, content, tags, author = '', summary = '' }) => ({
   editing: true,
   baseRevision,
+  section,
   textHtml: await escapeLong(content),
   tags,
   author,
@@ -29,7 +33,7 @@ export const editor = async (name, { baseRevision = 0, content, tags, author = '
  * @returns {Typed}
  */
 export function typedIn ({ body }, content) {
-  const { tags = '', author, summary, base_revision: baseRevision } =
-    /** @type {{tags?: string | string[]} & import('./change.js').Change} */ (body)
-  return { baseRevision, content, tags: [tags].flat().join(', '), author, summary }
+  const { tags = '', section, author, summary, base_revision: baseRevision } =
+    /** @type {{tags?: string | string[], section?: string} & import('./change.js').Change} */ (body)
+  return { baseRevision, section, content, tags: [tags].flat().join(', '), author, summary }
 }

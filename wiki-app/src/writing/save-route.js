@@ -1,3 +1,4 @@
+import createError from '@fastify/error'
 import { HTML, renderFor, wantsHtml } from '../views.js'
 import { nameIn } from '../reading/address.js'
 import { CHANGE_PROPERTIES, changeIn, conditionOf, preconditionOf } from './change.js'
@@ -5,6 +6,7 @@ import { editor, typedIn } from './editor-view.js'
 import { currentRevision } from '../pages/head.js'
 import { hasMarkers } from './markers.js'
 import { historyUrl, viewUrl, writableName } from '../pages/name.js'
+import { SECTION_SCHEMA } from './sections.js'
 import { canonicalTags, TAGS_SCHEMA } from '../pages/tags.js'
 import { sendAccepted } from '../deferred/deferred-saves.js'
 import { withoutDatabase } from '../deferred/without-database.js'
@@ -23,8 +25,13 @@ const CONTENT_SCHEMA = {
   type: 'object',
   required: ['content'],
   additionalProperties: false,
-  properties: { content: { type: 'string', minLength: 1 }, tags: TAGS_SCHEMA, ...CHANGE_PROPERTIES }
+  properties: { content: { type: 'string' }, tags: TAGS_SCHEMA, section: SECTION_SCHEMA, ...CHANGE_PROPERTIES }
 }
+
+const NoText = createError('WIKI_NO_TEXT', '“content” must not be empty. To remove a page, delete it.', 400)
+const SectionByProgram = createError(
+  'WIKI_SECTION_BY_PROGRAM', 'Only the editor’s form saves a section. Send the whole text, without “section”.', 400
+)
 
 /**
  * Programs get an error, people get their text back (docs/decisions/0037).
@@ -37,7 +44,10 @@ export function addSave (app, context) {
   async function saveText (request, reply) {
     const name = writableName(nameIn(request))
     const content = textIn(request)
+    const section = sectionIn(request)
+    if (content === '' && section === undefined) throw new NoText()
     if (wantsHtml(request)) return saveForm(context, name, content, request, reply)
+    if (section !== undefined) throw new SectionByProgram()
     const tags = tagsIn(request)
     const change = changeIn(request)
     await refuseNewHiddenName(store, name)
@@ -63,21 +73,37 @@ async function saveForm (context, name, content, request, reply) {
   const { store, mergeSave, leave } = context
   try {
     const { base_revision: base } = /** @type {import('./change.js').Change} */ (request.body)
-    const text = { content, tags: tagsIn(request) }
+    const tags = tagsIn(request)
     const attribution = changeIn(request)
     await refuseNewHiddenName(store, name)
-    const result = await mergeSave(name, text, {
+    const whole = await wholeText(context, name, content, request)
+    const result = await mergeSave(name, { content: whole.content, tags }, {
       attribution,
       precondition: preconditionOf(request),
       baseRevision: base === undefined ? undefined : Number(base)
     })
-    if ('conflict' in result) return await showConflict(context, { name, mine: content, ...result }, request, reply)
+    if ('conflict' in result) return await showConflict(context, { name, mine: whole.content, ...result }, request, reply)
     const { revision, merged } = result
     reply.header('page-revision', revision)
-    return leave(reply, `${viewUrl(name)}?saved=${revision}${merged === null ? '' : `&merged=${merged}`}`, name)
+    const query = `?saved=${revision}${merged === null ? '' : `&merged=${merged}`}`
+    return leave(reply, `${viewUrl(name)}${query}${whole.id === '' ? '' : `#${encodeURIComponent(whole.id)}`}`, name)
   } catch (error) {
     return showRefusal(/** @type {AnswerableError} */ (error), name, content, request, reply)
   }
+}
+
+/**
+ * @param {Context} context @param {string} name @param {string} content  of the page, or of the form's section
+ * @param {FastifyRequest} request
+ * @returns {Promise<{content: string, id: string}>} `id`: of the section's heading; '' for none
+ */
+async function wholeText ({ sections }, name, content, request) {
+  const section = sectionIn(request)
+  if (section === undefined) return { content, id: '' }
+  const { base_revision: base = 0 } = /** @type {import('./change.js').Change} */ (request.body)
+  const whole = await sections.spliced(name, { section, revision: Number(base), text: content })
+  if (whole.content === '') throw new NoText()
+  return whole
 }
 
 /**
@@ -108,6 +134,8 @@ async function showConflict ({ store, oldRevisions }, { name, mine, conflict }, 
   return reply.code(409).type(HTML).send(renderFor(request, 'merge', {
     ...await editor(movedTo ?? name, {
       ...typed,
+      // The whole text.
+      section: undefined,
       baseRevision: movedTo === null ? currentRevision(newest) : typed.baseRevision,
       tags: (tags ?? newest?.tags ?? []).join(', ')
     }),
@@ -126,6 +154,9 @@ async function showConflict ({ store, oldRevisions }, { name, mine, conflict }, 
     cancel: 'Give up my text'
   }))
 }
+
+/** @param {FastifyRequest} request */
+const sectionIn = ({ body }) => /** @type {{section?: string}} */ (body).section
 
 /** @param {FastifyRequest} request */
 const tagsIn = ({ body }) => canonicalTags(/** @type {{tags?: string | string[]}} */ (body).tags)

@@ -419,3 +419,91 @@ test('a picture can be uploaded without JavaScript, too', async (t) => {
   assert.match(await page.locator('code').innerText(), /^!\[\]\(\/files\/[0-9a-f]{32}\.png\)$/)
   await page.getByText('by Ana').waitFor()
 })
+
+for (const javaScriptEnabled of [true, false]) {
+  test(`a section is edited from its heading ${javaScriptEnabled ? 'with' : 'without'} JavaScript, by mouse, finger and ` +
+    'keyboard, while another one changes', async (t) => {
+    const { app, page, visit } = await browser.open(t, { javaScriptEnabled }, { CACHE_POLICY: 'revalidate' })
+    const long = 'A long heading, which takes more than one line on the screen of a phone'
+    await write(app, 'a', `# ${long}\n\none\n\n${'text\n\n'.repeat(60)}## Tea & <b>\n\ntwo\n`)
+    await page.goto('/wiki/a')
+    const edit = page.getByRole('button', { name: 'Edit section “Tea & <b>”' })
+    const opacity = (/** @type {import('playwright-core').Locator} */ button) =>
+      button.evaluate((each) => getComputedStyle(each).opacity)
+    assert.equal(await opacity(edit), '0', 'quiet until it is looked for')
+    await page.getByRole('heading', { name: 'Tea' }).hover()
+    assert.equal(await opacity(edit), '1')
+    await page.mouse.move(0, 0)
+    await edit.focus()
+    assert.equal(await opacity(edit), '1')
+    await page.keyboard.press('Enter')
+    await page.waitForURL(/\/edit\/text\/a\?revision=1&section=2$/)
+    assert.equal(await page.getByLabel('Text of the section').inputValue(), '## Tea & <b>\n\ntwo')
+    assert.equal(await page.getByLabel('What you changed').inputValue(), 'Section “Tea & <b>”')
+
+    const phone = await visit({ viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true })
+    await phone.goto('/wiki/a')
+    const other = phone.getByRole('button', { name: 'Edit section “A long' })
+    assert.equal(await opacity(other), '1', 'a finger cannot hover')
+    const [text, button] = await Promise.all([
+      phone.getByRole('heading', { name: 'A long' }).evaluate((heading) => {
+        const range = document.createRange()
+        range.selectNodeContents(heading)
+        return [...range.getClientRects()].map(({ right, bottom }) => ({ right, bottom }))
+      }),
+      other.boundingBox()
+    ])
+    assert.ok(text.length > 1 && button !== null && button.height >= 24)
+    assert.ok(text.every(({ right }) => right <= button.x), 'no word is below the button')
+    await other.tap()
+    await phone.getByRole('link', { name: 'Edit the whole page' }).waitFor()
+    const typed = await phone.getByLabel('Text of the section').inputValue()
+    await phone.getByLabel('Text of the section').fill(typed.replace('one', 'ONE'))
+    await phone.getByRole('button', { name: 'Save' }).click()
+    await phone.getByText('Saved as revision 2').waitFor()
+
+    await page.getByLabel('Text of the section').fill('## Tea\n\n*TWO*')
+    await page.getByRole('button', { name: 'Preview' }).click()
+    await page.locator('article em').waitFor()
+    assert.equal(await page.locator('article').getByRole('button').count(), 0, 'there is nothing to edit in a preview')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('Saved as revision 3, merged with revision 2').waitFor()
+    assert.match(page.url(), /#tea$/)
+    const isSeen = () => page.getByRole('heading', { name: 'Tea' }).evaluate((heading) =>
+      heading.getBoundingClientRect().top < window.innerHeight)
+    assert.ok(await waitUntil(isSeen, 60_000), 'the author comes back to the heading')
+    assert.match(await page.locator('article').innerText(), /ONE[^]*TWO/)
+    await page.emulateMedia({ media: 'print' })
+    assert.equal(await page.locator('article').getByRole('button').count(), 0)
+  })
+}
+
+test('a draft of a section is offered to that section, with its revision, and not to the whole text', async (t) => {
+  const { app, page } = await browser.open(t)
+  await write(app, 'a', '# one\n\n1\n\n# two\n\n2\n')
+  await page.goto('/edit/text/a?revision=1&section=2')
+  await page.getByLabel('Text of the section').fill('# two\n\ntyped')
+  assert.equal(await asksBeforeLeaving(page), true)
+  await write(app, 'a', '# one\n\nchanged\n\n# two\n\n2\n')
+  for (const url of ['/edit/text/a', '/edit/text/a?revision=2&section=1']) {
+    await page.goto(url)
+    await page.getByRole('button', { name: 'Save' }).waitFor()
+    assert.equal(await page.getByText('A text that you did not save').count(), 0)
+  }
+  await page.goto('/edit/text/a?revision=2&section=2')
+  await page.getByRole('button', { name: 'Use that text' }).click()
+  await page.getByRole('button', { name: 'Save' }).click()
+  await page.getByText('Saved as revision 3, merged with revision 2').waitFor()
+  assert.match(await page.locator('article').innerText(), /changed[^]*typed/)
+
+  await page.goto('/edit/text/a?revision=3&section=2')
+  assert.equal(await page.getByText('A text that you did not save').count(), 0, 'what is saved is no draft')
+  await page.getByLabel('Text of the section').fill('# two\n\nmine')
+  await write(app, 'a', '# one\n\nchanged\n\n# two\n\ntheirs\n')
+  await page.getByRole('button', { name: 'Save' }).click()
+  await page.getByRole('alert').waitFor()
+  await page.getByLabel('Text, in').fill('# one\n\nboth')
+  await page.getByRole('button', { name: 'Save' }).click()
+  await page.getByText('Saved as revision 5').waitFor()
+  assert.deepEqual(await page.evaluate(() => Object.keys(localStorage).filter((key) => key.startsWith('draft '))), [])
+})

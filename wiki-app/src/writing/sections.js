@@ -1,0 +1,83 @@
+import createError from '@fastify/error'
+import { TooCostly } from '../threads/pool.js'
+import { currentRevision } from '../pages/head.js'
+
+/** @import {History} from '../history/history.js' */
+/** @import {PageSource} from '../pages/read-pages.js' */
+/** @import {PageStore} from '../pages/store.js' */
+/** @import {Pool} from './merge-save.js' */
+/** @import {Find, Found, Splice, Spliced} from './section-work.js' */
+
+const SectionUnknown = createError(
+  'WIKI_SECTION_UNKNOWN',
+  'The wiki does not find the section that this text replaces. Copy your text, then edit the whole page.',
+  409
+)
+
+const NUMBER = '^[1-9]\\d{0,6}$'
+/** Of the query of the editor's address: what the button of a heading sends. */
+export const SECTION_QUERY = {
+  type: 'object',
+  properties: { section: { type: 'string', pattern: NUMBER }, revision: { type: 'string', pattern: '^\\d{1,9}$' } }
+}
+/** Of the editor's form. */
+export const SECTION_SCHEMA = { type: 'string', pattern: NUMBER }
+
+/** @typedef {{section?: string, revision?: string}} Asked  see SECTION_QUERY */
+
+/**
+ * A section is known by its number in one revision of the page. All of it is worked out when somebody edits: nothing
+ * about sections is stored.
+ * @param {{store: Pick<PageStore, 'findRedirect'>, history: Pick<History, 'find'>, pool: Pool}} parts
+ */
+export function createSections ({ store, history, pool }) {
+  /** @param {Find | Splice} task */
+  const run = (task) => {
+    const bytes = task.base.length + ('text' in task ? task.text : task.shown).length
+    return pool.run(task, { bytes, yields: true })
+  }
+
+  return {
+    /**
+     * @param {PageSource} page @param {Asked} asked  `revision`: of the text that the reader saw; without: the newest
+     * @returns {Promise<Found | null>} in the newest text; null: it is not there any more, or takes too long to find
+     * @throws {Error} 503 when the machine is busy
+     */
+    async find (page, { section, revision }) {
+      const isNewest = revision === undefined || Number(revision) === currentRevision(page)
+      const base = isNewest ? page : await history.find(page._id, Number(revision))
+      if (base === null) return null
+      return run({ base: base.content, section: Number(section), shown: page.content }).catch((error) => {
+        if (error instanceof TooCostly) return null
+        throw error
+      })
+    },
+
+    /**
+     * @param {string} name  of a page, also a former one
+     * @param {{section: string, revision: number, text: string}} edit  `section`: its number in that revision
+     * @returns {Promise<Spliced>} the text of that revision with another section
+     * @throws {Error} 409 when that revision has no such section, 422 when it takes too long, 503
+     */
+    async spliced (name, { section, revision, text }) {
+      // The revisions of a page that is renamed move along.
+      const base = await history.find(name, revision) ??
+        await history.find(await store.findRedirect(name) ?? name, revision)
+      const spliced = base && await run({ base: base.content, section: Number(section), text })
+      if (spliced === null) throw new SectionUnknown()
+      return spliced
+    }
+  }
+}
+
+/** @typedef {ReturnType<typeof createSections>} Sections */
+
+const TURNING = /[\p{Cc}\p{Cs}\u202A-\u202E\u2066-\u2069\uFFFE\uFFFF]/gu
+const TITLE_MAX_CHARS = 150
+
+/** What the author changed, until he says it. @param {string} title  of the section */
+export const summaryOf = (title) => {
+  const plain = [...title.replace(TURNING, '').replace(/\s+/gu, ' ').trim()]
+  const shown = plain.slice(0, TITLE_MAX_CHARS).join('')
+  return shown === '' ? '' : `Section “${shown}${plain.length > TITLE_MAX_CHARS ? '…' : ''}”`
+}
