@@ -70,6 +70,8 @@ const DEMANDS = {
   'GET /edit/revert/*': 'editor',
   'POST /edit/revert/*': 'editor',
   'POST /edit/task/*': 'editor',
+  'GET /edit/topic/*': 'editor',
+  'POST /edit/topic/*': 'editor',
   'GET /edit/picture/:file': 'editor',
   'POST /edit/picture/:file': 'editor',
   'POST /edit/delete-picture/:file': 'editor',

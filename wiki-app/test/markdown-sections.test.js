@@ -156,7 +156,7 @@ test('whatever the text, a section that is saved as it was shown changes nothing
       assert.deepEqual([found.number, found.title], [number, title])
       assert.ok(base.startsWith(found.text, start))
       const spliced = sectionWork({ base, section: number, text: found.text })
-      assert.ok(spliced !== null && 'id' in spliced)
+      assert.ok(spliced !== null && 'content' in spliced)
       assert.equal(spliced.id, id)
       assert.equal(spliced.content.replace(/\s/g, ''), base.replace(/\s/g, ''))
       assert.deepEqual(sectionsOf(spliced.content).map(({ path }) => path), sections.map(({ path }) => path))
@@ -168,7 +168,7 @@ test('whatever the text, a section that is saved as it was shown changes nothing
 test('a section without its last lines does not become a part of the next heading', () => {
   const spliced = (/** @type {string} */ base, /** @type {number} */ section, /** @type {string} */ text) => {
     const result = sectionWork({ base, section, text })
-    return result && 'content' in result ? result.content : null
+    return result !== null && 'content' in result ? result.content : null
   }
   assert.equal(spliced('# a\n\nx\n\n# b\n', 1, '# a\n\nmore'), '# a\n\nmore\n\n# b\n')
   assert.equal(spliced('# a\n```\n```\nB\n===\n', 1, '# a\nmore'), '# a\nmore\n\nB\n===\n')

@@ -5,6 +5,8 @@
 export const DISALLOWED = Object.freeze([
   '/api', '/care', '/dead-ends', '/difference/', '/digests/', '/edit/', '/feeds/', '/history/', '/invitations/',
   '/links/', '/orphaned', '/random', '/raw/', '/revision/', '/search', '/status', '/wanted', '/watching',
+  // A link to each is on its page, but few are written.
+  '/wiki/Talk:',
   // Later parts of lists, and the changes by one author: sitemap.xml has all pages.
   '/*?'
 ])

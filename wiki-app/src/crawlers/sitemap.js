@@ -1,4 +1,5 @@
 import mongoose from 'mongoose'
+import { pageOfTalk } from '../pages/talk.js'
 
 /** @import {Models} from '../pages/model.js' */
 
@@ -83,7 +84,9 @@ export function createSitemap ({ Pages }, { perPart = PAGES_PER_PART, keptMs = K
         .maxTimeMS(READ_MAX_MS)
         .lean()
         .exec()
-      return pages.map(({ _id: name, modified_at: modifiedAt }) => ({ name, modifiedAt }))
+      // For people (docs/decisions/0084).
+      const read = pages.filter(({ _id }) => pageOfTalk(_id) === null)
+      return read.map(({ _id: name, modified_at: modifiedAt }) => ({ name, modifiedAt }))
     }
   }
 }

@@ -23,14 +23,22 @@ export const HISTORY_FIELDS = { history: 1, redirect_to: 1 }
 export function createHistories ({ Pages }) {
   /**
    * @param {string[]} names @param {ClientSession} [session]
+   * @returns {Promise<Map<string, string | null>>} as `historyOf`; of names that have or had a page
+   */
+  async function storedKeysOf (names, session) {
+    const found = await driverOf(Pages)
+      .find({ _id: { $in: names } }, { projection: HISTORY_FIELDS, batchSize: names.length + 1, session })
+      .toArray()
+    return new Map(found.map((head) => [head._id, historyOf(head)]))
+  }
+
+  /**
+   * @param {string[]} names @param {ClientSession} [session]
    * @returns {Promise<Map<string, string>>} keys by name; without former names. A page that is not written yet gets its
    *   name as the key.
    */
   async function keysOf (names, session) {
-    const found = await driverOf(Pages)
-      .find({ _id: { $in: names } }, { projection: HISTORY_FIELDS, batchSize: names.length + 1, session })
-      .toArray()
-    const keys = new Map(found.map((head) => [head._id, historyOf(head)]))
+    const keys = await storedKeysOf(names, session)
     return new Map(names.flatMap((name) => {
       const key = keys.has(name) ? keys.get(name) : name
       return key == null ? [] : [[name, key]]
@@ -39,6 +47,7 @@ export function createHistories ({ Pages }) {
 
   return {
     keysOf,
+    storedKeysOf,
 
     /** @param {string} name @param {ClientSession} [session] @returns {Promise<string | null>} null: a former name */
     keyOf: async (name, session) => (await keysOf([name], session)).get(name) ?? null,

@@ -4,7 +4,7 @@ import { currentRevision } from './head.js'
 /** @import {Precondition} from './commit.js' */
 /** @import {Head} from './head.js' */
 
-/** @typedef {(head: Pick<Head, 'revision' | 'html_hash' | 'subpages_hash'>) => string} TagOf */
+/** @typedef {(head: Pick<Head, '_id' | 'revision' | 'html_hash' | 'subpages_hash'>) => string} TagOf */
 
 const PreconditionFailed = createError(
   'WIKI_PRECONDITION_FAILED', 'The page is not as you expect it: %s. Nothing was changed.', 412

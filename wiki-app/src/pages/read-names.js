@@ -3,12 +3,15 @@ import mongoose from 'mongoose'
 import { driverOf } from '../database/driver.js'
 import { kindOf } from './head.js'
 import { searchKey } from './search-key.js'
+import { pageOfTalk } from './talk.js'
 
 const { Long, MaxKey, MinKey } = mongoose.mongo
 
 const SIMILAR_MAX = 5
 /** Small documents, of some 60 bytes. */
 const DRAWN_FROM = 32
+/** Among talk pages alone, which are left out, the draw is repeated. */
+const DRAWS_MAX = 10
 
 /** @param {Pick<import('./model.js').Models, 'Pages' | 'Targets'>} models */
 export const createNameReads = ({ Pages, Targets }) => ({
@@ -37,15 +40,20 @@ export const createNameReads = ({ Pages, Targets }) => ({
    * Drawn from the 32 pages whose names have the next hashes after a random point, on a circle of all hashes. With up
    * to 32 pages each is equally likely. With more, a page's chance is the mean of 32 gaps between hashes: for 19 of 20
    * pages between 0.7 and 1.4 times that of an even draw. On a sharded cluster it is less even: the shards' answers are
-   * not merged in the order of hashes.
+   * not merged in the order of hashes. Talk pages are left out.
    * @returns {Promise<string | null>} name of an existing page; null: there is none
    */
   async findRandom () {
-    const point = Long.fromBigInt(randomBytes(8).readBigInt64LE())
-    const found = await pagesByHash(Targets, { from: point, to: new MaxKey(), limit: DRAWN_FROM })
-    const rest = DRAWN_FROM - found.length
-    if (rest > 0) found.push(...await pagesByHash(Targets, { from: new MinKey(), to: point, limit: rest }))
-    return found.length === 0 ? null : found[randomInt(found.length)]
+    for (let draws = 0; draws < DRAWS_MAX; draws++) {
+      const point = Long.fromBigInt(randomBytes(8).readBigInt64LE())
+      const found = await pagesByHash(Targets, { from: point, to: new MaxKey(), limit: DRAWN_FROM })
+      const rest = DRAWN_FROM - found.length
+      if (rest > 0) found.push(...await pagesByHash(Targets, { from: new MinKey(), to: point, limit: rest }))
+      const pages = found.filter((name) => pageOfTalk(name) === null)
+      if (pages.length > 0) return pages[randomInt(pages.length)]
+      if (found.length < DRAWN_FROM) break
+    }
+    return null
   }
 })
 

@@ -83,7 +83,8 @@ export function createRename (context) {
     const [firstCommit, ...commits] = done.flatMap(({ commits }) => commits)
       .map((commit) => ({ ...commit, shortLinks: moved.get(commit.name) }))
     await later(purges.ofCommits([{ ...firstCommit, above }, ...commits]), session)
-    return { revision: done[0].target.revision, subpages: others.length, commits: [firstCommit, ...commits] }
+    const renamed = others.filter(({ isTalk }) => !isTalk).length
+    return { revision: done[0].target.revision, subpages: renamed, commits: [firstCommit, ...commits] }
   }
 
   return rename

@@ -5,6 +5,7 @@ import { writableName } from './name.js'
 import { NameTaken } from './page-errors.js'
 import { readableSize } from '../readable.js'
 import { belowOf } from './subpage-names.js'
+import { TALK, talkOf } from './talk.js'
 
 /** @import {ClientSession} from 'mongoose' */
 /** @import {Head} from './head.js' */
@@ -36,7 +37,7 @@ const SubpageNameTooLong = createError(
 
 /**
  * `existing`: what is stored under the new name, which is free.
- * @typedef {{from: string, to: string, existing: Head | null}} Move
+ * @typedef {{from: string, to: string, existing: Head | null, isTalk: boolean}} Move
  */
 
 /** @param {Pick<import('./model.js').Models, 'Pages'>} models */
@@ -59,13 +60,35 @@ export function createRenamePlan ({ Pages }) {
   }
 
   /**
+   * The talk pages of pages go with them.
+   * @param {{from: string, to: string}[]} moves  of pages @param {ClientSession} session @throws {Error} 409
+   */
+  async function talksOf (moves, session) {
+    const talks = moves.flatMap(({ from, to }) => {
+      const talk = talkOf(from)
+      return talk === null ? [] : [{ from: talk, to: `${TALK}${to}`, isTalk: true }]
+    })
+    /** @type {{_id: string, content_bytes: number}[]} */
+    const found = await Pages
+      .find({ _id: mongoose.trusted({ $in: talks.map(({ from }) => from) }), deleted_at: null }, { content_bytes: 1 }, {
+        session
+      })
+      .lean()
+      .exec()
+    if (found.reduce((sum, page) => sum + page.content_bytes, 0) > SUBPAGES_MAX_BYTES) throw new SubpagesTooLong()
+    const written = new Set(found.map(({ _id }) => _id))
+    return talks.filter(({ from }) => written.has(from))
+  }
+
+  /**
    * The page first.
    * @param {{name: string, target: string, subpages: boolean}} renaming @param {ClientSession} session
    * @returns {Promise<Move[]>} @throws {Error} 409
    */
   return async function planned ({ name, target, subpages }, session) {
     const names = [name, ...subpages ? await namesBelow(name, session) : []]
-    const moves = names.map((from) => ({ from, to: target + from.slice(name.length) }))
+    const pages = names.map((from) => ({ from, to: target + from.slice(name.length), isTalk: false }))
+    const moves = [...pages, ...await talksOf(pages, session)]
     for (const { to } of moves) refuseTooLong(to)
     const among = mongoose.trusted({ $in: moves.map(({ to }) => to) })
     /** @type {Head[]} */
@@ -73,7 +96,9 @@ export function createRenamePlan ({ Pages }) {
     const existing = new Map(heads.map((head) => [head._id, head]))
     // A deleted page has its history still; a former name has none.
     const taken = heads.filter(({ redirect_to: redirect }) => !redirect).map(({ _id }) => _id)
-    if (taken.length > 0) throw subpages ? new NamesTaken(shown(taken)) : new NameTaken(target)
+    if (taken.length > 0) {
+      throw subpages || !taken.includes(target) ? new NamesTaken(shown(taken)) : new NameTaken(target)
+    }
     return moves.map((move) => ({ ...move, existing: existing.get(move.to) ?? null }))
   }
 }

@@ -5,7 +5,8 @@ import { readableSize, readableTime } from '../readable.js'
 import { escapeHtml, renderView } from '../views.js'
 import { encodeName, namesAbove, revisionUrl, tagUrl, viewUrl } from '../pages/name.js'
 import { subpagesHtml } from './subpages-html.js'
-import { toolUrls } from './tools.js'
+import { pageOfTalk, topicUrl } from '../pages/talk.js'
+import { talkHtml, toolUrls, withReplies } from './tools.js'
 
 /** @import {AccessMode} from '../access/roles.js' */
 /** @import {PageView} from '../pages/read-pages.js' */
@@ -16,15 +17,15 @@ const MARK = '\u0000'
 const NAME = 'name-of-the-page'
 
 /**
- * @typedef {'title' | 'noticeHtml' | 'aboveHtml' | 'contentHtml' | 'subpagesHtml' | 'tagsHtml' | 'address' |
- *   'revision' | 'modifiedAt' | 'modified' | 'size'} Field
+ * @typedef {'title' | 'talkHtml' | 'noticeHtml' | 'aboveHtml' | 'contentHtml' | 'subpagesHtml' | 'tagsHtml' |
+ *   'address' | 'revision' | 'modifiedAt' | 'modified' | 'size'} Field
  */
 const mark = (/** @type {Field} */ field) => `${MARK}${field}${MARK}`
 
 /** @type {Field[]} */
 const FIELDS = [
-  'title', 'noticeHtml', 'aboveHtml', 'contentHtml', 'subpagesHtml', 'tagsHtml', 'revision', 'modifiedAt', 'modified',
-  'size'
+  'title', 'talkHtml', 'noticeHtml', 'aboveHtml', 'contentHtml', 'subpagesHtml', 'tagsHtml', 'revision', 'modifiedAt',
+  'modified', 'size'
 ]
 /** UTF-8 of a UTF-16 code unit. */
 const UNIT_BYTES_MAX = 3
@@ -37,11 +38,12 @@ const UNIT_BYTES_MAX = 3
  * @property {string} hash  changes with templates, style sheet and formats
  */
 
-/** @param {AccessMode} mode @returns {Frame} */
-function createFrame (mode) {
+/** @param {AccessMode} mode @param {boolean} isTalk @returns {Frame} */
+function createFrame (mode, isTalk) {
   const pieces = renderView('page', {
-    ...Object.fromEntries(FIELDS.map((field) => [field, mark(field)])),
     ...toolUrls(NAME),
+    ...Object.fromEntries(FIELDS.map((field) => [field, mark(field)])),
+    topicUrl: isTalk ? topicUrl(NAME) : undefined,
     revisionUrl: revisionUrl(NAME, /** @type {any} */ (mark('revision'))),
     here: 'page'
   }, { mode, person: null })
@@ -49,7 +51,7 @@ function createFrame (mode) {
     .split(MARK)
     .map((piece, index) => index % 2 === 0 ? Buffer.from(piece) : /** @type {Field} */ (piece))
   const constantBytes = pieces.reduce((sum, piece) => typeof piece === 'string' ? sum : sum + piece.length, 0)
-  return { pieces, constantBytes, hash: hashOf(pour(EXAMPLE, '', { pieces, constantBytes })) }
+  return { pieces, constantBytes, hash: hashOf(pour(isTalk ? TALK_EXAMPLE : EXAMPLE, '', { pieces, constantBytes })) }
 }
 
 /** @typedef {Omit<PageView, 'html_hash' | 'deleted_at' | 'renderer' | 'rendered_at'>} Shown */
@@ -65,17 +67,26 @@ const EXAMPLE = {
   modified_at: new Date(0)
 }
 
+/** @type {Shown} */
+const TALK_EXAMPLE = {
+  ...EXAMPLE,
+  _id: 'Talk:a',
+  html: Buffer.from('<button form="_edit" name="section" value="1" aria-label="Edit section “a”">Edit</button>')
+}
+
 /**
  * @param {Shown} page @param {string} noticeHtml @param {Pick<Frame, 'pieces' | 'constantBytes'>} frame
  */
 function pour ({
   _id: name, html: stored, subpages, tags, revision, modified_at: modified, content_bytes: contentBytes
 }, noticeHtml, { pieces, constantBytes }) {
-  const html = withoutTitle(stored, name)
+  const content = withoutTitle(stored, name)
+  const html = pageOfTalk(name) === null ? content : withReplies(content)
   const modifiedAt = modified.toISOString()
   /** @type {Record<Field, string>} */
   const texts = {
     title: escapeHtml(name),
+    talkHtml: talkHtml(name),
     noticeHtml,
     aboveHtml: aboveHtml(name),
     contentHtml: '',
@@ -122,19 +133,23 @@ const tagsHtml = (tags) => tags.length === 0
   ? ''
   : `<p class="tags">Tags: ${tags.map((tag) => link(tagUrl(tag), tag)).join(', ')}</p>\n`
 
-const FRAMES = /** @type {Record<AccessMode, Frame>} */ (
-  Object.fromEntries(ACCESS_MODES.map((mode) => [mode, createFrame(mode)])))
+const framesOf = (/** @type {boolean} */ isTalk) => /** @type {Record<AccessMode, Frame>} */ (
+  Object.fromEntries(ACCESS_MODES.map((mode) => [mode, createFrame(mode, isTalk)])))
+const [FRAMES, TALK_FRAMES] = [framesOf(false), framesOf(true)]
+
+/** @param {string} name @param {AccessMode} mode */
+const frameOf = (name, mode) => (pageOfTalk(name) === null ? FRAMES : TALK_FRAMES)[mode]
 
 /**
  * @param {Shown} page @param {AccessMode} mode
  * @param {string} [noticeHtml]  for this reader only
  * @returns {Buffer} an HTML document in UTF-8
  */
-export const pageDocument = (page, mode, noticeHtml = '') => pour(page, noticeHtml, FRAMES[mode])
+export const pageDocument = (page, mode, noticeHtml = '') => pour(page, noticeHtml, frameOf(page._id, mode))
 
 /**
  * Strong (RFC 9110 §8.8.3).
- * @param {Pick<PageView, 'revision' | 'html_hash' | 'subpages_hash'>} page @param {AccessMode} mode
+ * @param {Pick<PageView, '_id' | 'revision' | 'html_hash' | 'subpages_hash'>} page @param {AccessMode} mode
  */
-export const entityTag = ({ revision, html_hash: html, subpages_hash: subpages }, mode) =>
-  `"${revision}-${html}-${subpages ? `${subpages}-` : ''}${FRAMES[mode].hash}"`
+export const entityTag = ({ _id: name, revision, html_hash: html, subpages_hash: subpages }, mode) =>
+  `"${revision}-${html}-${subpages ? `${subpages}-` : ''}${frameOf(name, mode).hash}"`

@@ -2,6 +2,7 @@ import { HTML, renderFor } from '../views.js'
 import { aboveHtml } from './document.js'
 import { editUrl, historyUrl, viewUrl } from '../pages/name.js'
 import { subpagesHtml } from './subpages-html.js'
+import { pageOfTalk, topicUrl } from '../pages/talk.js'
 
 /** @import {FastifyReply, FastifyRequest} from 'fastify' */
 
@@ -12,11 +13,13 @@ import { subpagesHtml } from './subpages-html.js'
  */
 export async function sendMissing (request, reply, { store, name, hasHistory }) {
   const [similar, subpages] = await Promise.all([store.findSimilar(name), store.findSubpages(name)])
+  const page = pageOfTalk(name)
   reply.code(404).header('cache-control', 'no-store').type(HTML)
   return renderFor(request, 'missing', {
     title: name,
     similar: similar.map((each) => ({ name: each, url: viewUrl(each) })),
     createUrl: editUrl(name),
+    ...page !== null && { page, pageUrl: viewUrl(page), topicUrl: topicUrl(name) },
     historyUrl: hasHistory ? historyUrl(name) : null,
     aboveHtml: aboveHtml(name),
     subpagesHtml: subpagesHtml(name, subpages)

@@ -3,6 +3,7 @@ import { retryAfter } from '../http/retry-after.js'
 import { NAME_ORDER } from '../pages/model.js'
 import { escapePattern } from '../pages/letters.js'
 import { searchKey, titleQuery } from '../pages/search-key.js'
+import { withoutTalk } from '../pages/talk.js'
 import { SearchTooLong } from '../words/errors.js'
 
 /** @import {Models, Page, Target} from '../pages/model.js' */
@@ -47,20 +48,20 @@ export function createSearch ({ Pages, Targets, Tags }, { words, home = '', sear
       .exec()
   )
 
-  /** @param {object} filter @param {Part} part @returns {Promise<Found<PageItem>>} */
-  const listOf = async (filter, { after, limit }) => partOf(
-    await refuseWhenTooLong(
-      Pages
-        .find({ deleted_at: null, ...filter, ...namesAfter(after) }, LIST_FIELDS)
-        .collation(NAME_ORDER)
-        .sort({ _id: 1 })
-        .limit(limit + 1)
-        .maxTimeMS(searchMaxMs)
-        .lean()
-        .exec()
-    ),
-    limit
+  /** @param {object} filter @param {Part} part @returns {Promise<PageItem[]>} one more than `limit`, if there are */
+  const readList = (filter, { after, limit }) => refuseWhenTooLong(
+    Pages
+      .find({ deleted_at: null, ...filter, ...namesAfter(after) }, LIST_FIELDS)
+      .collation(NAME_ORDER)
+      .sort({ _id: 1 })
+      .limit(limit + 1)
+      .maxTimeMS(searchMaxMs)
+      .lean()
+      .exec()
   )
+
+  /** @param {object} filter @param {Part} part @returns {Promise<Found<PageItem>>} */
+  const listOf = async (filter, part) => partOf(await readList(filter, part), part.limit)
 
   return {
     /**
@@ -148,25 +149,30 @@ export function createSearch ({ Pages, Targets, Tags }, { words, home = '', sear
       )
     },
 
-    /** Without the home page, where every reader begins. @param {Part} part */
+    /**
+     * Without the home page, where every reader begins, and talk pages, to which their pages lead.
+     * @param {Part} part
+     */
     async orphaned ({ after, limit }) {
-      const isListed = { $ne: home, ...after !== undefined && { $gt: after } }
-      /** @type {Target[]} */
-      const found = await Targets
-        .find({ is: 'page', sources: 0, _id: mongoose.trusted(isListed) }, { _id: 1 })
+      /** @param {string} [from] @returns {Promise<Target[]>} */
+      const read = (from) => Targets
+        .find({ is: 'page', sources: 0, _id: mongoose.trusted({ $ne: home, ...from !== undefined && { $gt: from } }) })
+        .select({ _id: 1 })
         .collation(NAME_ORDER)
         .sort({ _id: 1 })
         .limit(limit + 1)
         .lean()
         .exec()
+      const found = await withoutTalk(read, after)
       return partOf(found.map(({ _id: name }) => ({ name })), limit)
     },
 
     /**
-     * Pages whose text has no link to a page, written or not. A link of a page to itself is one, too.
+     * Pages whose text has no link to a page, written or not. A link of a page to itself is one, too. No talk pages.
      * @param {Part} part @returns {Promise<Found<PageItem>>}
      */
-    deadEnds: (part) => listOf({ links: [] }, part),
+    deadEnds: async ({ after, limit }) =>
+      partOf(await withoutTalk((from) => readList({ links: [] }, { after: from, limit }), after), limit),
 
     /**
      * Those with most links first.

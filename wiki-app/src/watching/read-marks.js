@@ -1,4 +1,5 @@
 import mongoose from 'mongoose'
+import { pageOfTalk } from '../pages/talk.js'
 
 /** @import {Types} from 'mongoose' */
 /** @import {RevisionItem} from '../history/history.js' */
@@ -54,7 +55,9 @@ export function isNewTo ({ _id: user, pages, authors, read_before: readBefore, r
   const since = (/** @type {Watcher['pages']} */ list) => new Map(list.map((each) => [each.name, each.since.getTime()]))
   const [sincePage, sinceAuthor] = [since(pages), since(authors)]
   return (item) => {
-    const watchedSinceMs = Math.min(sincePage.get(item.page) ?? Infinity, sinceAuthor.get(item.author) ?? Infinity)
+    // Who watches a page also watches its talk page.
+    const pageSinceMs = [item.page, pageOfTalk(item.page) ?? ''].map((name) => sincePage.get(name) ?? Infinity)
+    const watchedSinceMs = Math.min(...pageSinceMs, sinceAuthor.get(item.author) ?? Infinity)
     return timeOf(item) >= Math.max(watchedSinceMs, readBefore.getTime()) && !known.has(String(item._id)) &&
       keyOf(item.author) !== user
   }

@@ -1,5 +1,6 @@
 import mongoose from 'mongoose'
 import { ITEM_FIELDS, named } from '../history/history.js'
+import { talkOf } from '../pages/talk.js'
 
 /** @import {Histories} from '../pages/histories.js' */
 /** @import {Models} from '../pages/model.js' */
@@ -16,7 +17,8 @@ const NAMES_AT_ONCE = 100
 const READS_AT_ONCE = 4
 
 /**
- * Changes are collected when they are read, so an author never waits for watchers (docs/decisions/0058).
+ * Changes are collected when they are read, so an author never waits for watchers (docs/decisions/0058). Those that
+ * watch a page also get what is written on its talk page.
  * @param {Pick<Models, 'Revisions'>} models @param {Histories} histories
  */
 export const createWatchedChanges = ({ Revisions }, histories) =>
@@ -29,8 +31,9 @@ export const createWatchedChanges = ({ Revisions }, histories) =>
   async function watchedChanges ({ pages, authors }, { before, from, limit }) {
     const ids = { ...before && { $lt: idOf(before) }, ...from && { $gte: idOf(from) } }
     const range = Object.keys(ids).length === 0 ? {} : { _id: mongoose.trusted(ids) }
-    const keys = pages.flatMap(({ history }) => history === undefined ? [] : [history])
-    const filters = [...inGroups('page', keys), ...inGroups('author', authors.map(({ name }) => name))]
+    const talks = await histories.storedKeysOf(pages.flatMap(({ name }) => talkOf(name) ?? []))
+    const keys = new Set([...pages.map(({ history }) => history), ...talks.values()].filter((key) => key != null))
+    const filters = [...inGroups('page', [...keys]), ...inGroups('author', authors.map(({ name }) => name))]
     /** @type {import('../pages/model.js').Revision[][]} */
     const lists = []
     for (let first = 0; first < filters.length; first += READS_AT_ONCE) {

@@ -8,6 +8,7 @@ import { editUrl, writableName } from '../pages/name.js'
 import { addRevert } from '../history/revert-routes.js'
 import { addSave, textIn } from './save-route.js'
 import { SECTION_QUERY, SECTION_SCHEMA, summaryOf } from './sections.js'
+import { addTalk } from './talk-routes.js'
 import { addTasks } from './task-routes.js'
 import { refuseHiddenName } from '../pages/visible.js'
 
@@ -60,6 +61,7 @@ export async function editRoutes (app, { waitUntilPurged = async () => {}, ...pa
   addRename(app, context)
   addRevert(app, context)
   addTasks(app, context)
+  addTalk(app, context)
   addForms(app, context)
 }
 

@@ -3,6 +3,7 @@ import { isMisspelt, nameIn } from '../reading/address.js'
 import { CHANGE_PROPERTIES, changeIn, preconditionOf } from './change.js'
 import { deleteUrl, historyUrl, renameUrl, viewUrl, writableName } from '../pages/name.js'
 import { PageMissing } from '../pages/page-errors.js'
+import { talkOf } from '../pages/talk.js'
 import { toolUrls } from '../reading/tools.js'
 import { refuseHiddenName } from '../pages/visible.js'
 
@@ -68,12 +69,14 @@ function addForm (app, { store, view, url, title }) {
     if (isMisspelt(request, url(name))) return reply.redirect(url(name), 303)
     const page = await store.findSource(name)
     if (page === null) throw new PageMissing(name)
+    const talk = talkOf(name)
     return reply.type(HTML).send(renderFor(request, view, {
       ...toolUrls(name),
       title: `${title} “${name}”`,
       name,
       baseRevision: page.revision,
       subpages: await store.findSubpages(name),
+      talk: talk !== null && await store.findKind(talk) === 'page' ? talk : null,
       summaryLabel: 'Why',
       summary: '',
       author: ''

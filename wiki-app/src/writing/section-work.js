@@ -1,12 +1,13 @@
 import { sectionsOf } from '../markdown/html.js'
+import { LAST } from './section-numbers.js'
 
 /** @import {Section} from '../markdown/sections.js' */
 
 /**
- * `number`: of a section of `base`, from 1. `shown`: the newer text in which it is looked for.
+ * `section`: its number in `base`, from 1, or LAST. `shown`: the newer text in which it is looked for.
  * @typedef {{base: string, section: number, shown: string}} Find
  * @typedef {{base: string, section: number, text: string}} Splice  `text`: replaces the section
- * @typedef {{number: number, title: string, text: string}} Found
+ * @typedef {{number: number, title: string, id: string, text: string}} Found
  * @typedef {{content: string, id: string}} Spliced  `id`: of the section's heading; '' if it has none now
  */
 
@@ -16,12 +17,13 @@ export const sectionWork = (task) => 'text' in task ? splice(task) : find(task)
 /** @param {Find} task @returns {Found | null} null: there is no such section any more */
 function find ({ base, section: number, shown }) {
   const before = sectionsOf(base)
-  const wanted = before[number - 1]
+  const wanted = number === LAST ? before.at(-1) : before[number - 1]
   if (wanted === undefined) return null
   const now = base === shown ? before : sectionsOf(shown)
   const found = base === shown ? wanted : sameAs(wanted, { before, now, base, shown })
   if (found === undefined) return null
-  return { number: now.indexOf(found) + 1, title: found.title, text: withoutEnd(shown.slice(found.start, found.end)) }
+  const { title, id, start, end } = found
+  return { number: now.indexOf(found) + 1, title, id, text: withoutEnd(shown.slice(start, end)) }
 }
 
 /**

@@ -1,4 +1,5 @@
 import createError from '@fastify/error'
+import { LAST } from './section-numbers.js'
 import { TooCostly } from '../threads/pool.js'
 import { currentRevision } from '../pages/head.js'
 
@@ -52,6 +53,9 @@ export function createSections ({ store, history, pool }) {
         throw error
       })
     },
+
+    /** @param {string} content  Markdown @returns {Promise<string>} of the last heading; '' for none */
+    lastId: async (content) => (await run({ base: content, section: LAST, shown: content }))?.id ?? '',
 
     /**
      * @param {string} name  of a page, also a former one

@@ -129,6 +129,12 @@ const ADDRESSES = Object.freeze({
   editor: '/edit/text/Home',
   'editor of a new page': `/edit/text/${LONG}new`,
   'new page': '/edit/new',
+  'editor of a section': '/edit/text/Home?revision=2&section=1',
+  'editor, after its section is gone': '/edit/text/Home?revision=2&section=99',
+  'talk page': '/wiki/Talk:Home',
+  'no talk page yet': '/wiki/Talk:Home/below',
+  'new topic': '/edit/topic/Talk:Home',
+  reply: '/edit/topic/Talk:Home?revision=1&section=1',
   rename: '/edit/rename/Home',
   delete: '/edit/delete/Home',
   'bring back': '/edit/revert/Home?revision=1',
@@ -169,6 +175,7 @@ async function fill (app) {
     author: 'A'.repeat(80), summary: 's'.repeat(200)
   })
   await write(app, 'Home/below', 'text of [home](/wiki/Home)')
+  await write(app, 'Talk:Home', `## ${LONG}\n\n> ${'x'.repeat(300)}\n\n— **Ana**, 2026-01-01 10:00 UTC\n`)
   await write(app, LONG, `[[${LONG}]]`, { tags: 't'.repeat(50) })
   await write(app, 'Gone', 'text')
   const { statusCode: linked } = await app.inject({
