@@ -2,7 +2,7 @@
  * What a reader of another wiki yields. `source` names a thing in the words of that wiki, for the report: `Talk:Bees`,
  * `wiki/bees.txt`. Readers check nothing: names, texts and authors may be anything.
  *
- * @typedef {MovedPage | MovedRedirect | MovedPicture | Untaken} Moved
+ * @typedef {MovedPage | MovedRedirect | MovedPicture | Untaken | LeftOut} Moved
  */
 
 /**
@@ -53,12 +53,26 @@
  */
 
 /**
+ * What nobody asked for, counted: pages of other namespaces, files without a text.
+ * @typedef {object} LeftOut
+ * @property {'left-out'} kind
+ * @property {string} source  what they have in common
+ * @property {number} count
+ * @property {string} reason  a sentence
+ */
+
+/**
  * @typedef {(path: string, options: ReaderOptions) => AsyncIterable<Moved>} Reader
  * @typedef {object} ReaderOptions
  * @property {AbortSignal} [signal]
  * @property {Convert} [convert]  of readers whose texts are not Markdown
  * @property {string} [pictures]  a folder of pictures beside the file
+ * @property {string[]} [namespaces]  to take, of wikis that have some; default: the main one
+ * @property {boolean} [includeFiles]  also pictures that the file itself holds
  * @property {(done: number, total: number) => void} [onRead]  bytes of the file, for the progress
+ * @property {(page: {source: string, name: string}) => Promise<string | null>} [newestStored]  the id of the newest
+ *   revision that is here already. The content of that one and of those before it may be '', so that a reader need not
+ *   convert it; it yields them still
  */
 
 /**

@@ -28,6 +28,20 @@ import { createWriteEdits } from './write-edits.js'
  * @property {Precondition} precondition
  * @property {string} [saveId]  of a save that was answered before: its revision keeps it
  * @property {boolean} [mayBeStored]  an earlier attempt may have stored that revision, so it is looked for first
+ * @property {Past} [past]  of a history that comes from another wiki, see moving/
+ */
+
+/**
+ * Revisions older than the edit's own, and when that was made. Ids and dates grow, also beyond those of the page.
+ * @typedef {object} Past
+ * @property {import('mongoose').Types.ObjectId} id  of the edit's own revision
+ * @property {Date} at  of the edit's own revision
+ * @property {PastRevision[]} revisions  oldest first
+ */
+
+/**
+ * @typedef {{id: import('mongoose').Types.ObjectId, at: Date, content: string, contentBytes: number, tags: string[],
+ *   author: string, summary: string, saveId: string}} PastRevision
  */
 
 /** `before`: the state that the edit replaced. @typedef {{revision: number, before: Head | null}} Written */

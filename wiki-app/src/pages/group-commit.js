@@ -138,4 +138,5 @@ function split (waiting, max) {
 }
 
 /** @param {Edit} edit */
-const sizeOf = ({ change, rendered }) => change.contentBytes + (rendered?.html.length ?? 0)
+const sizeOf = ({ change, rendered, past }) => (past?.revisions ?? []).reduce(
+  (sum, { contentBytes }) => sum + contentBytes, change.contentBytes + (rendered?.html.length ?? 0))

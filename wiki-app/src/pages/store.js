@@ -3,6 +3,7 @@ import { createKeyedMutex } from '../process/keyed-mutex.js'
 import { createCommit } from './commit.js'
 import { COUNTS, createCounting } from './counts.js'
 import { createCurrentHtml } from './current-html.js'
+import { createLead } from './lead.js'
 import { createLinkTargets, OUTDATED_LINKS } from './link-targets.js'
 import { createNameReads } from './read-names.js'
 import { createPageReads } from './read-pages.js'
@@ -64,6 +65,7 @@ export function createPageStore ({
     commitTogether: createCommit(context, TOGETHER),
     remove: createRemove(commit),
     rename: createRename(context),
+    lead: createLead(context),
     preview: createPreview(context),
     findSubpages: subpages.find,
     /** What `later` was given, for the queue. @type {Record<string, Work>} */

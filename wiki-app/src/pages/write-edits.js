@@ -1,3 +1,4 @@
+import mongoose from 'mongoose'
 import { driverOf } from '../database/driver.js'
 import { countsOf } from './counts.js'
 import { createHistories, historyOf, newHistory } from './histories.js'
@@ -75,15 +76,16 @@ export function createWriteEdits (context) {
     const now = new Date()
     const missing = afterEdits(await writePages(accepted, now, session), accepted)
     const revisions = accepted.map((each) => revisionOf(each, now))
-    const { insertedIds } = await driverOf(Revisions).insertMany(revisions, { session })
+    await driverOf(Revisions).insertMany([...accepted.flatMap(pastOf), ...revisions], { session })
     const counts = accepted.flatMap((each) => countsOf(countedOf(each, missing)))
     /** @type {Commit[]} */
     const commits = []
     // One after the other: a session runs one command at a time.
     for (const each of accepted) commits.push(await commitOf(each, session))
     await later([...counts, ...purges.ofCommits(commits)], session)
-    const changed = accepted.map(({ edit: { attribution: { author = '' } }, history }, at) =>
-      ({ page: history, author, revision: insertedIds[at] }))
+    // What was written elsewhere, some time ago, is no news for those that watch.
+    const changed = accepted.flatMap(({ edit: { attribution: { author = '' }, past }, history }, at) =>
+      past ? [] : [{ page: history, author, revision: revisions[at]._id }])
     await fanOut(changed, later, session)
   }
 }
@@ -98,8 +100,10 @@ function createWritePages ({ models: { Pages }, targets, currentHtml }) {
     const linked = new Set(accepted.flatMap(({ links }) => links))
     const missing = await targets.missing([...linked], session)
     await driverOf(Pages).bulkWrite(accepted.map((each) => {
-      const state = stateAfter(each, now, missing)
-      const onInsert = { created_at: now, ...state.tags === undefined && { tags: [] } }
+      const { past } = each.edit
+      const state = stateAfter(each, past?.at ?? now, missing)
+      const createdAt = past?.revisions[0]?.at ?? past?.at ?? now
+      const onInsert = { created_at: createdAt, ...state.tags === undefined && { tags: [] } }
       return {
         updateOne: {
           filter: { _id: each.edit.name },
@@ -135,7 +139,7 @@ function createWritePages ({ models: { Pages }, targets, currentHtml }) {
 function createCommitOf ({ targets, subpages }) {
   /** @param {Accepted} accepted @param {ClientSession} session @returns {Promise<Commit>} */
   return async function commitOf ({ edit, before, revision, links, tags }, session) {
-    const { name, attribution: { author = '' }, rendered } = edit
+    const { name, attribution: { author = '' }, rendered, past } = edit
     const deleted = rendered === null
     const linking = await targets.setKind(session, name, deleted ? null : 'page', kindOf(before))
     const listed = deleted || currentRevision(before) === 0
@@ -143,7 +147,7 @@ function createCommitOf ({ targets, subpages }) {
     return {
       name,
       revision,
-      authors: [author],
+      authors: [...new Set([author, ...past?.revisions.map((each) => each.author) ?? []])],
       tags: [...new Set([...before?.tags ?? [], ...tags])],
       linking,
       links: symmetricDifference(before?.links ?? [], links),
@@ -164,7 +168,7 @@ function outcomeOf (edit, before) {
   return {
     edit,
     before,
-    revision: (before?.revision ?? 0) + 1,
+    revision: (before?.revision ?? 0) + (edit.past?.revisions.length ?? 0) + 1,
     // The page that had the name before has taken its history along.
     history: before === null ? edit.name : historyOf(before) ?? newHistory(),
     links: rendered?.links ?? [],
@@ -174,20 +178,43 @@ function outcomeOf (edit, before) {
 
 /** @param {Accepted} accepted @param {Date} now */
 function revisionOf ({ edit, before, revision, history, tags }, now) {
-  const { change, attribution: { author = '', summary = '' }, rendered, saveId } = edit
+  const { change, attribution: { author = '', summary = '' }, rendered, saveId, past } = edit
   return {
+    _id: past?.id ?? new mongoose.Types.ObjectId(),
     page: history,
     revision,
-    follows: before === null || before.redirect_to ? null : before.revision,
+    follows: past && past.revisions.length > 0 ? revision - 1 : followedBy(before),
     content: change.content,
     content_bytes: change.contentBytes,
     tags,
     author,
     summary,
     deleted: rendered === null,
-    created_at: now,
+    created_at: past?.at ?? now,
     ...saveId !== undefined && { save_id: saveId }
   }
+}
+
+/** @param {Head | null} before @returns {number | null} the revision that the next one follows */
+const followedBy = (before) => before === null || before.redirect_to ? null : before.revision
+
+/** @param {Accepted} accepted @returns {ReturnType<typeof revisionOf>[]} revisions before that of `revisionOf` */
+function pastOf ({ edit: { past }, before, revision, history }) {
+  const first = revision - (past?.revisions.length ?? 0)
+  return (past?.revisions ?? []).map(({ id, at, content, contentBytes, tags, author, summary, saveId }, index) => ({
+    _id: id,
+    page: history,
+    revision: first + index,
+    follows: index === 0 ? followedBy(before) : first + index - 1,
+    content,
+    content_bytes: contentBytes,
+    tags,
+    author,
+    summary,
+    deleted: false,
+    created_at: at,
+    save_id: saveId
+  }))
 }
 
 /**

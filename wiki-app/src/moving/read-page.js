@@ -1,0 +1,64 @@
+import { acceptedName } from './accepted.js'
+import { PageWriter } from './store-page.js'
+
+/** @import {MovedPage, ReaderOptions} from './content.js' */
+/** @import {Place, Places} from './place.js' */
+/** @import {Outcome} from './report.js' */
+
+/** A reader asks for the places of pages that it reads ahead. */
+const PLACES_KEPT_MAX = 1_000
+
+/**
+ * @param {ConstructorParameters<typeof PageWriter>[0] & {places: Places, onFound?: (name: string) => void,
+ *   signal?: AbortSignal}} parts  `onFound`: gets the names of pages that are here, or would be
+ */
+export function createReadPage ({ places, onFound = () => {}, signal, ...parts }) {
+  /** @type {Map<string, Place>} */
+  const found = new Map()
+
+  /** @param {string} name @param {string} source @returns {Promise<Place>} */
+  async function placeOf (name, source) {
+    const key = JSON.stringify([source, name])
+    const place = found.get(key)
+    found.delete(key)
+    return place ?? places.find(name, source)
+  }
+
+  return {
+    /** @type {NonNullable<ReaderOptions['newestStored']>} */
+    async newestStored ({ source, name: given }) {
+      const accepted = acceptedName(given)
+      if ('reason' in accepted) return null
+      const place = await places.find(accepted.name, source)
+      if (found.size < PLACES_KEPT_MAX) found.set(JSON.stringify([source, accepted.name]), place)
+      return place.stored
+    },
+
+    /**
+     * Reads all of its revisions.
+     * @param {MovedPage} page
+     * @returns {Promise<{bytes: number, finish: () => Promise<Outcome>}>} `finish` may run while others are read
+     */
+    async readPage ({ source, name: given, revisions }) {
+      const accepted = acceptedName(given)
+      if ('reason' in accepted) {
+        for await (const { id } of revisions) if (id) signal?.throwIfAborted()
+        return { bytes: 0, finish: async () => ({ source, result: 'untaken', problem: accepted.reason }) }
+      }
+      const { name, changed } = accepted
+      const place = await placeOf(name, source)
+      const writer = new PageWriter(parts, { source }, place)
+      await writer.read(revisions)
+      return {
+        bytes: writer.bytes,
+        async finish () {
+          const { problem, ...stored } = await writer.finish()
+          if (stored.result !== 'untaken') onFound(name)
+          const renamed = changed ? `links to “${given}” do not lead here` : ''
+          const problems = [renamed, problem].filter(Boolean).join('; ')
+          return { source, name: place.name, ...stored, ...problems !== '' && { problem: problems } }
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,83 @@
+import { once } from 'node:events'
+import { createWriteStream } from 'node:fs'
+import { counted } from '../readable.js'
+
+/**
+ * What became of one thing of another wiki: a line of the report.
+ * @typedef {object} Outcome
+ * @property {string} source  in the words of that wiki
+ * @property {string} [name]  of the page here; of a picture its address
+ * @property {'created' | 'appended' | 'unchanged' | 'kept' | 'replaced' | 'untaken' | 'redirect' | 'picture' |
+ *   'left-out'} result
+ * @property {number} [revisions]  written
+ * @property {number} [untaken]  revisions that were not taken
+ * @property {number} [count]  of the things of one kind that were left out
+ * @property {string} [problem]  a sentence, or several
+ */
+
+/** @typedef {Record<Outcome['result'], number> & {revisions: number, untakenRevisions: number}} Totals */
+
+/** @returns {Totals} */
+export const noTotals = () => ({
+  created: 0,
+  appended: 0,
+  unchanged: 0,
+  kept: 0,
+  replaced: 0,
+  untaken: 0,
+  redirect: 0,
+  picture: 0,
+  'left-out': 0,
+  revisions: 0,
+  untakenRevisions: 0
+})
+
+/** @param {Totals} totals @param {Outcome} outcome */
+export function addTo (totals, { result, revisions = 0, untaken = 0, count = 1 }) {
+  totals[result] += count
+  totals.revisions += revisions
+  totals.untakenRevisions += untaken
+}
+
+/** @param {Totals} totals @returns {boolean} */
+export const isAllTaken = ({ untaken, untakenRevisions }) => untaken === 0 && untakenRevisions === 0
+
+/** @type {[keyof Totals, (count: number) => string][]} */
+const SAID = [
+  ['created', (count) => `${counted(count, 'page')} created`],
+  ['appended', (count) => `${counted(count, 'page')} continued`],
+  ['replaced', (count) => `${counted(count, 'page')} replaced`],
+  ['unchanged', (count) => `${count} unchanged`],
+  ['kept', (count) => `${counted(count, 'page')} kept as here`],
+  ['redirect', (count) => `${counted(count, 'redirect')}`],
+  ['picture', (count) => `${counted(count, 'picture')}`],
+  ['left-out', (count) => `${count} left out`],
+  ['untaken', (count) => `${count} not taken`],
+  ['untakenRevisions', (count) => `${counted(count, 'revision')} not taken`]
+]
+
+/** @param {Totals} totals @param {boolean} dryRun @returns {string} one line */
+export function summaryOf (totals, dryRun) {
+  const parts = SAID.flatMap(([name, say]) => totals[name] > 0 ? [say(totals[name])] : [])
+  const what = `${counted(totals.revisions, 'revision')} ${dryRun ? 'would be written' : 'written'}`
+  return [what, ...parts].join(', ')
+}
+
+/**
+ * JSON lines, one for each thing.
+ * @param {string} file  created, or replaced
+ */
+export async function openReport (file) {
+  const stream = createWriteStream(file)
+  await once(stream, 'open')
+  return {
+    /** @param {Outcome} outcome */
+    async add (outcome) {
+      if (!stream.write(`${JSON.stringify(outcome)}\n`)) await once(stream, 'drain')
+    },
+    async close () {
+      stream.end()
+      await once(stream, 'close')
+    }
+  }
+}

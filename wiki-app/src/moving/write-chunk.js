@@ -1,0 +1,132 @@
+import { isForClient } from '../archive/client-error.js'
+import { isOfDocuments } from '../database/transaction.js'
+import { StaleEdit } from '../pages/preconditions.js'
+import { readableSize } from '../readable.js'
+import { acceptedAuthor, acceptedSummary, acceptedTags } from './accepted.js'
+import { dateAfter } from './revision-ids.js'
+
+/** @import {Types} from 'mongoose' */
+/** @import {PastRevision, Precondition} from '../pages/commit.js' */
+/** @import {PageStore} from '../pages/store.js' */
+/** @import {MovedRevision} from './content.js' */
+
+/** Newest revisions that cannot be shown are left out, but not more of them: each may take seconds. */
+const UNSHOWN_MAX = 5
+const COMMITS_MAX = 4
+const AT_THE_SAME_MOMENT = 'it was changed here at the same moment; run the same again'
+
+/**
+ * @typedef {object} Parts
+ * @property {Pick<PageStore, 'prepare' | 'commitTogether'>} store
+ * @property {boolean} dryRun
+ * @property {() => number} [now]  ms
+ */
+
+/** @typedef {Omit<PastRevision, 'id' | 'at'> & {createdAt: Date}} Draft */
+
+/**
+ * As far as a page has come in the store.
+ * @typedef {object} Position
+ * @property {string} name
+ * @property {number} number  of its newest revision; 0: none
+ * @property {boolean} isFormer  the name leads to another page
+ * @property {{id: Types.ObjectId, at: Date} | null} last
+ * @property {(at: Date, number: number, previous: Types.ObjectId | null) => Types.ObjectId} idAfter
+ */
+
+/** The page cannot be written, and other pages can. */
+export class Unwritable extends Error {}
+
+/**
+ * @param {MovedRevision} revision @param {{prefix: string, maxBytes: number}} options
+ * @returns {Draft | {reason: string}} as this wiki can have it
+ */
+export function draftOf ({ id, content: given, tags = [], author, summary, createdAt }, { prefix, maxBytes }) {
+  const content = given.replace(/\p{Cs}/gu, '\uFFFD')
+  const contentBytes = Buffer.byteLength(content)
+  if (contentBytes > maxBytes) return { reason: `the text of revision ${id} is longer than ${readableSize(maxBytes)}` }
+  return {
+    content,
+    contentBytes,
+    tags: acceptedTags(tags),
+    author: acceptedAuthor(author),
+    summary: acceptedSummary(summary),
+    saveId: prefix + id,
+    createdAt
+  }
+}
+
+/** @param {Parts} parts */
+export function createWriteChunk ({ store, dryRun, now = Date.now }) {
+  /**
+   * The last revision that can be shown as a page is the page's newest text.
+   * @param {Draft[]} drafts
+   * @returns {Promise<{prepared: Awaited<ReturnType<PageStore['prepare']>>, count: number, problem?: string}>} of the
+   *   first `count` of them
+   * @throws {Unwritable}
+   */
+  async function shownOf (drafts) {
+    let problem
+    for (let count = drafts.length; count > 0 && count > drafts.length - UNSHOWN_MAX; count--) {
+      try {
+        return { prepared: await store.prepare(drafts[count - 1]), count, problem }
+      } catch (error) {
+        if (!isForClient(error)) throw error
+        problem ??= error.message
+      }
+    }
+    throw new Unwritable(problem)
+  }
+
+  /**
+   * One transaction: the page is then as it was at the time of the last of these revisions.
+   * @param {Position} position  goes on @param {Draft[]} drafts  oldest first
+   * @param {{isNow?: boolean}} [options]  `isNow`: it is an edit of today
+   * @returns {Promise<{count: number, problem?: string}>} of them that are written, from the first; why not all
+   * @throws {Unwritable} @throws {Error} of the database
+   */
+  return async function writeChunk (position, drafts, { isNow = false } = {}) {
+    if (dryRun) return { count: drafts.length }
+    const { prepared, count, problem } = await shownOf(drafts)
+    let { number, last } = position
+    const dated = drafts.slice(0, count).map(({ createdAt, ...draft }) => {
+      const previous = last?.at ?? null
+      const at = isNow ? new Date(Math.max(now(), Number(previous))) : dateAfter(createdAt, previous, now())
+      last = { at, id: position.idAfter(at, ++number, last?.id ?? null) }
+      return { ...draft, ...last }
+    })
+    const { at, id, author, summary, saveId } = /** @type {PastRevision} */ (dated.pop())
+    await commit({
+      ...prepared,
+      name: position.name,
+      attribution: { author, summary },
+      precondition: unchangedSince({ ...position }),
+      saveId,
+      past: { id, at, revisions: dated }
+    })
+    Object.assign(position, { number, last, isFormer: false })
+    return { count, problem }
+  }
+
+  /** @param {Parameters<PageStore['commitTogether']>[0]} edit */
+  async function commit (edit) {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await store.commitTogether(edit)
+      } catch (error) {
+        if (error instanceof StaleEdit) throw new Unwritable(AT_THE_SAME_MOMENT)
+        // Others write to the same documents.
+        if (/** @type {any} */ (error).code === 'WIKI_LOST_RACE' && attempt < COMMITS_MAX) continue
+        if (isOfDocuments(error) && /** @type {any} */ (error).statusCode === undefined) {
+          throw new Unwritable(`it cannot be stored: ${/** @type {Error} */ (error).message}`)
+        }
+        throw error
+      }
+    }
+  }
+}
+
+/** @param {Position} position @returns {Precondition} */
+const unchangedSince = ({ number, isFormer }) => (head) => {
+  if ((head?.revision ?? 0) !== number || Boolean(head?.redirect_to) !== isFormer) throw new StaleEdit()
+}
