@@ -22,6 +22,7 @@
  * @property {string} summary  may be ''
  * @property {Date} createdAt
  * @property {boolean} [deleted]  the page was deleted then: `content` is ''
+ * @property {string} [problem]  why the text is not as in that wiki, a sentence
  */
 
 /**

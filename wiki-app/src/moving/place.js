@@ -72,7 +72,7 @@ export function createPlaces ({ Pages, Revisions }, kind) {
         head: page,
         newest,
         stored: stored.slice(prefix.length),
-        isFree: newest?.save_id?.startsWith(prefix) === true && page.deleted_at == null,
+        isFree: newest?.save_id?.startsWith(prefix) === true,
         isTaken: false
       }
     }

@@ -1,3 +1,4 @@
+import { currentRevision } from '../pages/head.js'
 import { createIds } from './revision-ids.js'
 import { saveIdPrefix } from './place.js'
 import { draftOf, Unwritable } from './write-chunk.js'
@@ -41,7 +42,10 @@ export class PageWriter {
   #untaken = 0
   /** @type {string[]} */
   #problems = []
+  #unconverted = 0
   #isKnown = true
+  /** Nothing that could be deleted. */
+  #isGone
   #hasFailed = false
   bytes = 0
 
@@ -51,6 +55,7 @@ export class PageWriter {
     this.#place = place
     this.#prefix = saveIdPrefix(parts.kind, source)
     const { name, head, newest } = place
+    this.#isGone = currentRevision(head) === 0
     this.#position = {
       name,
       number: head?.revision ?? 0,
@@ -76,6 +81,9 @@ export class PageWriter {
         this.#untaken++
         continue
       }
+      if (revision.deleted && this.#isGone) continue
+      this.#isGone = revision.deleted === true
+      if (revision.problem !== undefined && this.#unconverted++ === 0) this.#problems.push(revision.problem)
       const draft = draftOf(revision, { prefix: this.#prefix, maxBytes: this.#parts.maxBytes })
       if ('reason' in draft) {
         this.#leaveOut(draft.reason, 1)
@@ -96,7 +104,7 @@ export class PageWriter {
     const { onConflict, store } = this.#parts
     if (!this.#isKnown) return this.#done('kept', 'the newest revision here that came from there is not in the file')
     if (this.#chunk.length === 0 || isFree) {
-      if (this.#chunk.length > 0) await this.#write({ isEnd: true })
+      while (this.#chunk.length > 0) await this.#write({ isEnd: true })
       if (this.#written > 0) return this.#done(stored === null ? 'created' : 'appended')
       return this.#done(stored === null && isFree ? 'untaken' : 'unchanged')
     }
@@ -117,6 +125,7 @@ export class PageWriter {
   /** @param {Outcome['result']} result @param {string} [problem] @returns {Stored} */
   #done (result, problem) {
     const problems = [...problem ? [problem] : [], ...this.#problems]
+    if (this.#unconverted > 1) problems.push(`${this.#unconverted} of its texts are not as in that wiki`)
     if (result === 'untaken' && problems.length === 0) problems.push('it has no revision with a text')
     return {
       result,
@@ -149,10 +158,10 @@ export class PageWriter {
     const drafts = this.#chunk
     this.#hold([])
     try {
-      const { count, problem = '' } = await this.#parts.writeChunk(this.#position, drafts, { isNow })
+      const { count, problem } = await this.#parts.writeChunk(this.#position, drafts, { isNow })
       this.#written += count
-      if (!isEnd) this.#hold(drafts.slice(count))
-      else if (count < drafts.length) this.#leaveOut(problem, drafts.length - count)
+      if (!isEnd || problem === undefined) this.#hold(drafts.slice(count))
+      else this.#leaveOut(problem, drafts.length - count)
     } catch (error) {
       if (!(error instanceof Unwritable)) throw error
       this.#leaveOut(error.message, drafts.length)

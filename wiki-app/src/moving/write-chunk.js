@@ -6,7 +6,7 @@ import { acceptedAuthor, acceptedSummary, acceptedTags } from './accepted.js'
 import { dateAfter } from './revision-ids.js'
 
 /** @import {Types} from 'mongoose' */
-/** @import {PastRevision, Precondition} from '../pages/commit.js' */
+/** @import {Edit, PastRevision, Precondition} from '../pages/commit.js' */
 /** @import {PageStore} from '../pages/store.js' */
 /** @import {MovedRevision} from './content.js' */
 
@@ -22,6 +22,7 @@ const AT_THE_SAME_MOMENT = 'it was changed here at the same moment; run the same
  * @property {() => number} [now]  ms
  */
 
+/** @typedef {Pick<Edit, 'change' | 'rendered'>} Prepared */
 /** @typedef {Omit<PastRevision, 'id' | 'at'> & {createdAt: Date}} Draft */
 
 /**
@@ -34,6 +35,9 @@ const AT_THE_SAME_MOMENT = 'it was changed here at the same moment; run the same
  * @property {(at: Date, number: number, previous: Types.ObjectId | null) => Types.ObjectId} idAfter
  */
 
+/** @type {Prepared} */
+const DELETION = { change: { content: '', contentBytes: 0 }, rendered: null }
+
 /** The page cannot be written, and other pages can. */
 export class Unwritable extends Error {}
 
@@ -41,7 +45,9 @@ export class Unwritable extends Error {}
  * @param {MovedRevision} revision @param {{prefix: string, maxBytes: number}} options
  * @returns {Draft | {reason: string}} as this wiki can have it
  */
-export function draftOf ({ id, content: given, tags = [], author, summary, createdAt }, { prefix, maxBytes }) {
+export function draftOf (
+  { id, content: given, tags = [], author, summary, createdAt, deleted = false }, { prefix, maxBytes }
+) {
   const content = given.replace(/\p{Cs}/gu, '\uFFFD')
   const contentBytes = Buffer.byteLength(content)
   if (contentBytes > maxBytes) return { reason: `the text of revision ${id} is longer than ${readableSize(maxBytes)}` }
@@ -52,6 +58,7 @@ export function draftOf ({ id, content: given, tags = [], author, summary, creat
     author: acceptedAuthor(author),
     summary: acceptedSummary(summary),
     saveId: prefix + id,
+    deleted,
     createdAt
   }
 }
@@ -60,14 +67,14 @@ export function draftOf ({ id, content: given, tags = [], author, summary, creat
 export function createWriteChunk ({ store, dryRun, now = Date.now }) {
   /**
    * The last revision that can be shown as a page is the page's newest text.
-   * @param {Draft[]} drafts
-   * @returns {Promise<{prepared: Awaited<ReturnType<PageStore['prepare']>>, count: number, problem?: string}>} of the
-   *   first `count` of them
+   * @param {Draft[]} drafts  the last is no deletion
+   * @returns {Promise<{prepared: Prepared, count: number, problem?: string}>} of the first `count` of them
    * @throws {Unwritable}
    */
   async function shownOf (drafts) {
     let problem
     for (let count = drafts.length; count > 0 && count > drafts.length - UNSHOWN_MAX; count--) {
+      if (drafts[count - 1].deleted) continue
       try {
         return { prepared: await store.prepare(drafts[count - 1]), count, problem }
       } catch (error) {
@@ -76,6 +83,13 @@ export function createWriteChunk ({ store, dryRun, now = Date.now }) {
       }
     }
     throw new Unwritable(problem)
+  }
+
+  /** A deletion is an edit of its own: what comes before it is a text. @param {Draft[]} drafts */
+  function lastOf (drafts) {
+    if (!drafts[drafts.length - 1].deleted) return shownOf(drafts)
+    if (drafts.length > 1) return shownOf(drafts.slice(0, -1))
+    return { prepared: DELETION, count: 1, problem: undefined }
   }
 
   /**
@@ -87,7 +101,7 @@ export function createWriteChunk ({ store, dryRun, now = Date.now }) {
    */
   return async function writeChunk (position, drafts, { isNow = false } = {}) {
     if (dryRun) return { count: drafts.length }
-    const { prepared, count, problem } = await shownOf(drafts)
+    const { prepared, count, problem } = await lastOf(drafts)
     let { number, last } = position
     const dated = drafts.slice(0, count).map(({ createdAt, ...draft }) => {
       const previous = last?.at ?? null

@@ -41,7 +41,7 @@ import { createWriteEdits } from './write-edits.js'
 
 /**
  * @typedef {{id: import('mongoose').Types.ObjectId, at: Date, content: string, contentBytes: number, tags: string[],
- *   author: string, summary: string, saveId: string}} PastRevision
+ *   author: string, summary: string, saveId: string, deleted: boolean}} PastRevision
  */
 
 /** `before`: the state that the edit replaced. @typedef {{revision: number, before: Head | null}} Written */

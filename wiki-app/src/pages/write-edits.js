@@ -201,17 +201,13 @@ const followedBy = (before) => before === null || before.redirect_to ? null : be
 /** @param {Accepted} accepted @returns {ReturnType<typeof revisionOf>[]} revisions before that of `revisionOf` */
 function pastOf ({ edit: { past }, before, revision, history }) {
   const first = revision - (past?.revisions.length ?? 0)
-  return (past?.revisions ?? []).map(({ id, at, content, contentBytes, tags, author, summary, saveId }, index) => ({
+  return (past?.revisions ?? []).map(({ id, at, contentBytes, saveId, ...others }, index) => ({
+    ...others,
     _id: id,
     page: history,
     revision: first + index,
     follows: index === 0 ? followedBy(before) : first + index - 1,
-    content,
     content_bytes: contentBytes,
-    tags,
-    author,
-    summary,
-    deleted: false,
     created_at: at,
     save_id: saveId
   }))
