@@ -50,6 +50,7 @@ const COMMANDS = {
   backup: () => import('./commands/backup.js').then((module) => module.command),
   restore: () => import('./commands/restore.js').then((module) => module.command),
   export: () => import('./commands/export.js').then((module) => module.command),
+  import: () => import('./commands/import.js').then((module) => module.command),
   compare: () => import('./commands/compare.js').then((module) => module.command),
   'compare-run': () => import('./commands/compare-run.js').then((module) => module.command),
   testrun: () => import('./commands/testrun.js').then((module) => module.command),

@@ -34,6 +34,12 @@ const REMOTE_WIKI_VARIABLES = Object.freeze([
   'WRITES_PER_MINUTE', 'ACCESS'
 ])
 
+/** Of a wiki that another one is moved into: what its pages and its caches depend on. */
+const IMPORT_VARIABLES = Object.freeze([
+  'PAGE_MAX_BYTES', 'UPLOAD_MAX_BYTES', 'HOME_PAGE', 'SHORT_LINK_INDEX', 'CACHE_POLICY', 'CACHE_BOUND_MS', 'PUBLIC_URL',
+  'PURGE_ZONE', 'PURGE_TOKEN', 'PURGE_TOKEN_FILE', 'PURGE_URL'
+])
+
 /** A setting has a bad value; the message says which setting and what is allowed. */
 export class ConfigError extends Error {}
 
@@ -73,6 +79,11 @@ export function readConfig (env = process.env) {
     },
     /** The wiki's settings for pictures, for a backup. @type {Record<string, string | undefined>} */
     pictureEnvironment: Object.fromEntries(Object.entries(env).filter(([name]) => name.startsWith('PICTURE_'))),
+    /** The wiki's settings for an import into it. @type {Record<string, string | undefined>} */
+    importEnvironment: {
+      ...pick(env, IMPORT_VARIABLES),
+      ...Object.fromEntries(Object.entries(env).filter(([name]) => name.startsWith('PICTURE_')))
+    },
     /** Settings passed on to a wiki on another machine. @type {Record<string, string>} */
     wikiEnvironment: pick(env, REMOTE_WIKI_VARIABLES),
     /** For a wiki on this machine. */

@@ -23,16 +23,20 @@ export function wikiUri (given, { mongodbUri, ports }) {
 /** Shows progress as one changing line on standard error, if that is a terminal. */
 export function progressLine () {
   let shownAt = 0
+  /** @param {string} text */
+  function say (text) {
+    if (!process.stderr.isTTY || performance.now() - shownAt < EVERY_MS) return
+    shownAt = performance.now()
+    const columns = process.stderr.columns || 80
+    process.stderr.write(`\r\u001b[K${text.slice(0, columns - 1)}`)
+  }
   return {
+    say,
     /**
      * @param {string} what
      * @param {number} documents
      */
-    show (what, documents) {
-      if (!process.stderr.isTTY || performance.now() - shownAt < EVERY_MS) return
-      shownAt = performance.now()
-      process.stderr.write(`\r\u001b[K${what}: ${countOf(documents, 'document')}`)
-    },
+    show: (what, documents) => say(`${what}: ${countOf(documents, 'document')}`),
     end () { if (shownAt > 0) process.stderr.write('\r\u001b[K') }
   }
 }
