@@ -2,7 +2,7 @@
 .DEFAULT_GOAL := help
 .PHONY: help setup demo up down test test-slow verify verify-analysis torture torture-cluster test-containers \
   test-cloudflare release image image-lock test-image bench flame bench-idle bench-cost bench-dearest bench-crawlers \
-  bench-peers bench-pictures bench-edge fuzz-edge bench-report figures gallery lock
+  bench-peers bench-pictures bench-import bench-edge fuzz-edge bench-report figures gallery lock
 
 # The tests' Node, one of those in .ci/node; empty: the one on PATH.
 NODE = $(STEVEC_NODE)
@@ -98,6 +98,9 @@ bench-peers: setup ## this wiki beside others, those that are installed (node wi
 bench-pictures: setup ## what a view of a picture costs in the database, on disk and in an S3 store
 	@./stevec setup --with s3
 	@node wiki-app/bench/pictures.js
+
+bench-import: setup ## revisions a second that another wiki is moved in with, and a second run; PAGES=10000
+	@node wiki-app/bench/import.js --converter $(or $(CONVERTER),pandoc) $(if $(PAGES),--pages $(PAGES))
 
 bench-edge: setup ## the emulated edge beside nginx's own cache, as ratios; its start after a kill
 	@./stevec setup --with wrk

@@ -39,9 +39,11 @@ export function createOldAddresses ({ oldPath }) {
 /** @param {{title: string, url: string}[]} addresses @param {string} oldPath */
 function fileOf (addresses, oldPath) {
   const byTitle = addresses.flatMap(({ title, url }) => {
-    const encoded = encodeURIComponent(title.replaceAll(' ', '_'))
-    const keys = [encoded, encoded.replace(LEFT_BY_MEDIAWIKI, decodeURIComponent), encoded.replaceAll('_', '%20'),
-      encoded.replaceAll('_', '+')]
+    const encoded = encodeURIComponent(title.replaceAll(' ', '_')).replaceAll("'", '%27')
+    const keys = [
+      encoded, encoded.replace(LEFT_BY_MEDIAWIKI, decodeURIComponent), encoded.replaceAll('%27', "'"),
+      encoded.replaceAll('_', '%20'), encoded.replaceAll('_', '+')
+    ]
     return [...new Set(keys)].map((key) => ({ key, url }))
   })
   const byPath = addresses

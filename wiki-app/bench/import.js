@@ -1,0 +1,46 @@
+// How many revisions a second a dump comes in with, and a second run of the same. `--pages N`, `--file DUMP`,
+// `--converter none`: the database and the renderer alone.
+import { createWriteStream, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { pipeline } from 'node:stream/promises'
+import { parseArgs } from 'node:util'
+import { startMongod } from '@stevec/harness/mongod'
+import { readConfig } from '../src/config.js'
+import { runImport } from '../src/moving/run-import.js'
+import { generatedDump } from '../test/mediawiki-dump.js'
+
+const DEFAULT_PAGES = 1_000
+const MIB = 1_048_576
+
+const { values } = parseArgs({
+  options: { pages: { type: 'string' }, file: { type: 'string' }, converter: { type: 'string' } }
+})
+const pages = Number(values.pages ?? DEFAULT_PAGES)
+if (!Number.isInteger(pages) || pages < 1) throw new Error('--pages must be a whole number from 1')
+const folder = mkdtempSync(path.join(tmpdir(), 'stevec-bench-import-'))
+const mongod = await startMongod()
+try {
+  const file = values.file ?? path.join(folder, 'dump.xml')
+  if (values.file === undefined) await pipeline(generatedDump({ pages }), createWriteStream(file))
+  const config = readConfig({ MONGODB_URI: mongod.uriFor('import') })
+  for (const run of ['first', 'second']) {
+    let most = 0
+    const timer = setInterval(() => { most = Math.max(most, process.memoryUsage.rss()) }, 100)
+    const start = performance.now()
+    const { totals } = await runImport({
+      config,
+      kind: 'mediawiki',
+      file,
+      ...values.converter === 'none' && { converter: { close: async () => {} } }
+    })
+    clearInterval(timer)
+    const seconds = (performance.now() - start) / 1000
+    const { created, unchanged, revisions } = totals
+    process.stdout.write(`${run} run: ${seconds.toFixed(1)} s, ${created} pages created, ${unchanged} unchanged, ` +
+      `${revisions} revisions, ${Math.round(revisions / seconds)} revisions/s, at most ${Math.round(most / MIB)} MiB\n`)
+  }
+} finally {
+  await mongod.stop()
+  rmSync(folder, { recursive: true })
+}
