@@ -303,3 +303,31 @@ test('a revision that cannot be shown is left out; an older one is the page then
   assert.deepEqual([outcomes[0].result, outcomes[0].revisions, outcomes[0].untaken], ['created', 1, 1])
   assert.match(String(outcomes[0].problem), /as a page, this text/i)
 })
+
+test('a page that was deleted there, and written again, has both in its history', async (t) => {
+  const uri = wiki.freshUri()
+  const app = await wiki.build(t, { MONGODB_URI: uri })
+  const gone = { content: '', deleted: true }
+  const things = () => [
+    page('Again', [{}, gone, { content: 'back' }]), page('Gone', [{}, {}, gone, gone]), page('Never', [gone]),
+    page('Garbled', [{ problem: 'it is not converted' }])
+  ]
+  const { outcomes } = await moveIn(uri, things())
+  assert.deepEqual(outcomes.map(({ result, revisions }) => [result, revisions]),
+    [['created', 3], ['created', 3], ['untaken', 0], ['created', 1]])
+  assert.equal(outcomes[3].problem, 'it is not converted')
+  const { items } = await json(app, '/api/v1/pages/Again/revisions')
+  assert.deepEqual(items.map((/** @type {any} */ item) => [item.revision, item.deleted]),
+    [[3, false], [2, true], [1, false]])
+  assert.match((await get(app, '/wiki/Again')).body, /back/)
+  assert.equal((await get(app, '/wiki/Gone')).statusCode, 404)
+  assert.equal((await get(app, '/history/Gone')).statusCode, 200)
+  await untilCounted(app)
+  const before = await contents(uri)
+  const again = await moveIn(uri, things())
+  assert.equal(again.totals.unchanged, 3)
+  assert.deepEqual(await contents(uri), before)
+  const newer = await moveIn(uri, [page('Gone', [{}, {}, gone, { content: 'here again' }])])
+  assert.equal(newer.outcomes[0].result, 'appended')
+  assert.match((await get(app, '/wiki/Gone')).body, /here again/)
+})

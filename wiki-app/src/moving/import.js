@@ -13,7 +13,7 @@ import { createWriteChunk } from './write-chunk.js'
 /** @import {OnConflict} from './store-page.js' */
 
 /** Pages that are rendered and written while the next ones are read. */
-const PAGES_AT_ONCE = 32
+const PAGES_AT_ONCE = 64
 const BYTES_AT_ONCE = 16_777_216
 
 /**
