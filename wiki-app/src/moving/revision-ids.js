@@ -29,10 +29,13 @@ export function createIds (key) {
   const middle = createHash('sha256').update(key).digest('hex').slice(0, 10)
   /** @param {Date} at @param {number} number  of the revision @param {Types.ObjectId | null} previous */
   return function idAfter (at, number, previous) {
-    const seconds = Math.min(Math.floor(at.getTime() / 1000), SECONDS_MAX)
-    const id = hex(seconds, 8) + middle + hex(number % (COUNTER_MAX + 1), 6)
-    if (previous === null || id > previous.toHexString()) return new mongoose.Types.ObjectId(id)
-    return new mongoose.Types.ObjectId((BigInt(`0x${previous.toHexString()}`) + 1n).toString(HEX).padStart(24, '0'))
+    const before = previous?.toHexString() ?? ''
+    // Not before the second of the previous one; in that second an id of another process may be larger than ours.
+    const least = before === '' ? 0 : parseInt(before.slice(0, 8), HEX)
+    const seconds = Math.max(least, Math.min(Math.floor(at.getTime() / 1000), SECONDS_MAX))
+    const end = middle + hex(number % (COUNTER_MAX + 1), 6)
+    const id = hex(seconds, 8) + end
+    return new mongoose.Types.ObjectId(id > before ? id : hex(seconds + 1, 8) + end)
   }
 }
 

@@ -105,7 +105,7 @@ export function createWriteChunk ({ store, dryRun, now = Date.now }) {
     let { number, last } = position
     const dated = drafts.slice(0, count).map(({ createdAt, ...draft }) => {
       const previous = last?.at ?? null
-      const at = isNow ? new Date(Math.max(now(), Number(previous))) : dateAfter(createdAt, previous, now())
+      const at = dateAfter(isNow ? new Date(now()) : createdAt, previous, now())
       last = { at, id: position.idAfter(at, ++number, last?.id ?? null) }
       return { ...draft, ...last }
     })

@@ -45,7 +45,7 @@ const TEXTS = new Map(Object.entries({
  */
 export function createElements (on) {
   const parser = sax.parser(true, { trim: false, normalize: false, xmlns: false, position: true })
-  /** @type {{path: string, attributes: Record<string, string>, max: number, pieces: string[], length: number}[]} */
+  /** @type {{path: string, attributes: Record<string, string>, max: number, pieces: Buffer[], length: number}[]} */
   const stack = []
   /** @type {string | null} */
   let problem = null
@@ -75,15 +75,15 @@ export function createElements (on) {
   parser.ontext = parser.oncdata = (text) => {
     const top = stack[stack.length - 1]
     if (problem !== null || top === undefined || top.max === 0) return
-    if (top.length < top.max) top.pieces.push(text.slice(0, top.max - top.length))
+    // As bytes: sax puts a string together from thousands of pieces, which take many times its length.
+    if (top.length < top.max) top.pieces.push(Buffer.from(text.slice(0, top.max - top.length)))
     top.length += text.length
   }
   parser.onclosetag = () => {
     const top = stack.pop()
     if (problem !== null || top === undefined) return
-    on.close({
-      path: top.path, attributes: top.attributes, text: top.pieces.join(''), isTooLong: top.length > top.max
-    })
+    const { path, attributes, pieces, length, max } = top
+    on.close({ path, attributes, text: Buffer.concat(pieces).toString(), isTooLong: length > max })
   }
 
   return {
