@@ -5,7 +5,7 @@ import { parseArgs } from 'node:util'
 import mongoose from 'mongoose'
 import { hashPassword, PASSWORD_MAX_CHARS, PASSWORD_MIN_CHARS } from '../src/access/password.js'
 import { ROLES } from '../src/access/roles.js'
-import { isLine, LINE_RULE, NAME_MAX_CHARS, parseUsers, sha256, TOKENS_MAX, userKey } from '../src/access/users.js'
+import { isLine, LINE_RULE, NAME_MAX_CHARS, parseUsers, readUsers, sha256, TOKENS_MAX, userKey } from '../src/access/users.js'
 import { readPassword } from '../src/access/read-password.js'
 import { readConfig } from '../src/config.js'
 import { invitationUrl } from '../src/people/addresses.js'
@@ -20,7 +20,7 @@ The people of a wiki that runs with ACCESS=users.
   invite NAME [--role ROLE]        print a link with which a new person chooses a password, or a
                                    known one a new password. Administrators do the rest in the
                                    wiki, at /edit/people; invite the first one here. The settings
-                                   are those of the wiki (MONGODB_URI, PUBLIC_URL)
+                                   are those of the wiki (ACCESS, MONGODB_URI, PUBLIC_URL)
 
 Or the people are in a file, which the wiki reads when it starts (USERS_FILE=FILE):
 
@@ -34,13 +34,13 @@ Or the people are in a file, which the wiki reads when it starts (USERS_FILE=FIL
 ROLE is one of:
   reader   may sign in, and not write
   editor   writes, renames, deletes and brings back pages (for a new user the default)
-  admin    may besides take back all that an author did
+  admin    may besides manage people, and take back all that an author did
 
 The password is asked for without showing it, or read from standard input; never give it as an
 argument, where others can see it.
 
 Examples:
-  MONGODB_URI=mongodb://127.0.0.1:27027/stevec?replicaSet=stevec \\
+  ACCESS=users MONGODB_URI=mongodb://127.0.0.1:27027/stevec?replicaSet=stevec \\
     node wiki-app/bin/user.js invite "Ana Novak" --role admin
   node wiki-app/bin/user.js set users.json "Ana Novak" --role admin
   pass show wiki/ana | node wiki-app/bin/user.js set users.json "Ana Novak"
@@ -144,10 +144,12 @@ async function main (argv) {
 /** @param {string} name @param {string | undefined} role @returns {Promise<number>} the exit code */
 async function invite (name, role) {
   if (!isLine(name, NAME_MAX_CHARS)) throw new UsageError(`a name must be ${LINE_RULE}`)
-  const { MONGODB_URI: uri, PUBLIC_URL: root } = readConfig(process.env)
+  const { ACCESS: access, MONGODB_URI: uri, PUBLIC_URL: root, USERS_FILE: usersFile } = readConfig(process.env)
+  if (access !== 'users') throw new UsageError('only a wiki with ACCESS=users knows people by name; set it here, too')
+  const known = usersFile === undefined ? null : readUsers(usersFile)
   const connection = mongoose.createConnection(uri, { serverSelectionTimeoutMS: SELECTION_MS })
   try {
-    const secret = await createFirstPeople(connection)(name, role === undefined ? undefined : roleIn(role))
+    const secret = await createFirstPeople(connection, known)(name, role === undefined ? undefined : roleIn(role))
     const where = root === undefined ? ' (after the address of the wiki)' : ''
     process.stdout.write(`${root === undefined ? '' : new URL(root).origin}${invitationUrl(secret)}\n`)
     process.stderr.write(`It lasts three days and works once${where}: send it to ${name} alone.\n`)

@@ -1,7 +1,7 @@
 import Fastify from 'fastify'
 import { access } from './access/access.js'
 import { createClientKey, createNetworkKey } from './access/client.js'
-import { createCheckPassword } from './access/check-password.js'
+import { createPasswordChecks } from './access/check-password.js'
 import { signInRoutes } from './access/sign-in-routes.js'
 import { writeLimit } from './access/write-limit.js'
 import { apiRoutes } from './api/routes.js'
@@ -222,11 +222,11 @@ async function registerRoutes (app, { config, services, counter, processes, fast
 async function registerPeople (app, { PUBLIC_URL: publicUrl }, services, { clientKey, secure }) {
   const { users, sessions, members, audit, account } = services
   if (!users || !sessions || !members || !audit || !account) return
-  const checkPassword = createCheckPassword(app, { users, clientKey, secure })
+  const passwords = createPasswordChecks(app, { users, clientKey, secure })
   await app.register(membersRoutes, { members, users, publicUrl })
   await app.register(auditRoutes, { audit })
-  await app.register(accountRoutes, { account, checkPassword })
-  await app.register(signInRoutes, { sessions, checkPassword, secure })
+  await app.register(accountRoutes, { account, passwords })
+  await app.register(signInRoutes, { sessions, passwords, secure })
 }
 
 /**

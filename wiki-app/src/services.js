@@ -207,7 +207,7 @@ function peopleOf (file, { makeSessions, fanOut, ...parts }) {
     users,
     members: whileAvailable(createMembers({ ...ofMembers, audit, isInFile: users.isInFile }), database),
     audit: whileAvailable(audit, database),
-    account: whileAvailable(createOwnAccount(ofMembers), database),
+    account: whileAvailable(createOwnAccount({ ...ofMembers, isInFile: users.isInFile }), database),
     sessions: whileAvailable(makeSessions(connection, users), database),
     watching,
     digests: digestsOf({ ...parts, users, watching })

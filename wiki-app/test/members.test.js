@@ -4,8 +4,8 @@ import test from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { MongoClient } from 'mongodb'
-import { BROWSER, get, save, useWiki } from './helper.js'
-import { bearer, cookieOf, peopleOnly, post } from './people.js'
+import { BROWSER, createLog, get, save, useWiki } from './helper.js'
+import { bearer, cookieOf, peopleOnly, post, USERS } from './people.js'
 
 /** @typedef {import('fastify').FastifyInstance} FastifyInstance */
 /** @typedef {import('node:test').TestContext} TestContext */
@@ -40,6 +40,7 @@ async function sessionOf (app, name) {
 
 /** @param {FastifyInstance} app @param {Record<string, string>} as */
 const tokenOf = async (app, as) => {
+  // Made by the session: a token makes no other one.
   const made = await send(app, 'account/tokens', { label: 'a program' }, as)
   assert.equal(made.statusCode, 201, made.body)
   return { authorization: `Bearer ${made.json().token}` }
@@ -68,7 +69,7 @@ test('the wiki runs without a users’ file: the command makes the first adminis
   const app = await wiki.build(t, { ACCESS: 'users', MONGODB_URI: uri, PUBLIC_URL: 'https://wiki.example' })
   const invite = async (/** @type {string[]} */ ...args) => promisify(execFile)(
     process.execPath, [COMMAND, 'invite', ...args],
-    { env: { ...process.env, MONGODB_URI: uri, PUBLIC_URL: 'https://wiki.example' } }
+    { env: { ...process.env, ACCESS: 'users', MONGODB_URI: uri, PUBLIC_URL: 'https://wiki.example' } }
   )
   const { stdout } = await invite('Ana', '--role', 'admin')
   assert.match(stdout, /^https:\/\/wiki\.example\/invitations\/[\w-]{43}\n$/)
@@ -87,6 +88,16 @@ test('the wiki runs without a users’ file: the command makes the first adminis
   const again = new URL(second.trim()).pathname
   assert.equal((await post(app, again, { password: PASSWORD, again: PASSWORD })).statusCode, 303)
   assert.equal((await signIn(app, 'Ana')).statusCode, 303)
+
+  const file = { USERS_FILE: peopleOnly(t).USERS_FILE }
+  for (const [settings, reason] of /** @type {[Record<string, string>, RegExp][]} */ ([
+    [{ ACCESS: 'open' }, /only a wiki with ACCESS=users/], [{ ACCESS: 'users', ...file }, /in the list of people already/]
+  ])) {
+    const refused = await promisify(execFile)(process.execPath, [COMMAND, 'invite', 'Editor'], {
+      env: { ...process.env, MONGODB_URI: uri, ...settings }
+    }).then(() => assert.fail('it was invited'), ({ stderr }) => stderr)
+    assert.match(refused, reason)
+  }
 })
 
 test('a blocked person’s session, token, password and link stop at once, until unblocking', async (t) => {
@@ -105,8 +116,13 @@ test('a blocked person’s session, token, password and link stop at once, until
   assert.match(refused.body, /“Ana” is blocked/)
   assert.equal((await signIn(app, 'Ana', 'a wrong password')).statusCode, 401, 'a guess learns nothing')
 
+  const noLink = await send(app, 'people/link', { name: 'Ana' })
+  assert.deepEqual([noLink.statusCode, noLink.json().detail], [409, '“Ana” is blocked. Unblock first: a link would not work.'])
+
   assert.equal((await send(app, 'people/unblock', { name: 'Ana' })).statusCode, 200)
   assert.equal((await get(app, '/edit/account', token)).statusCode, 200)
+  assert.equal((await get(app, '/edit/account', session)).statusCode, 401, 'the session has ended')
+  assert.equal((await post(app, link, { password: PASSWORD, again: PASSWORD })).statusCode, 404)
   assert.equal((await signIn(app, 'Ana')).statusCode, 303)
 })
 
@@ -157,7 +173,7 @@ test('a new password needs the present one and ends all sessions; tokens stay', 
   const change = (/** @type {object} */ fields) =>
     send(app, 'account/password', { present: PASSWORD, password: 'another one', again: 'another one', ...fields }, here)
   for (const [fields, status, reason] of /** @type {const} */ ([
-    [{ present: 'a wrong one' }, 401, /do not go together/],
+    [{ present: 'a wrong one' }, 400, /Your present password is another one/],
     [{ password: 'too short', again: 'too short' }, 400, /at least 10 characters/],
     [{ again: 'another two' }, 400, /not the same/]
   ])) {
@@ -171,6 +187,92 @@ test('a new password needs the present one and ends all sessions; tokens stay', 
   assert.equal((await get(app, '/edit/account', token)).statusCode, 200)
   assert.equal((await signIn(app, 'Ana')).statusCode, 401)
   assert.equal((await signIn(app, 'Ana', 'another one')).statusCode, 303)
+})
+
+test('an administrator who is removed, blocked or no administrator any more leaves no link that works', async (t) => {
+  const app = await wiki.build(t, peopleOnly(t))
+  await join(app, 'Vic')
+  const ends = /** @type {[string, object][]} */ ([['remove', {}], ['block', {}], ['role', { role: 'editor' }]])
+  for (const [verb, fields] of ends) {
+    await join(app, verb, 'admin')
+    const token = await tokenOf(app, await sessionOf(app, verb))
+    const { url } = (await send(app, 'people/link', { name: 'Vic' }, token)).json()
+    assert.equal((await get(app, url)).statusCode, 200)
+    assert.ok((await send(app, `people/${verb}`, { name: verb, ...fields })).statusCode < 300)
+    assert.equal((await post(app, url, { password: 'taken over', again: 'taken over' })).statusCode, 404, verb)
+  }
+})
+
+test('a link works for three days, once, also at once, and not beside a password that was changed later', async (t) => {
+  const uri = wiki.freshUri()
+  const app = await wiki.build(t, { ...peopleOnly(t), MONGODB_URI: uri })
+  await join(app, 'Ana')
+  const linkFor = async () => (await send(app, 'people/link', { name: 'Ana' })).json().url
+  const used = await linkFor()
+  const both = await Promise.all([1, 2].map((each) => post(app, used, { password: `password ${each}`, again: `password ${each}` })))
+  assert.deepEqual(both.map(({ statusCode }) => statusCode).sort(), [303, 404])
+  const chosen = `password ${both.findIndex(({ statusCode }) => statusCode === 303) + 1}`
+  const session = { cookie: String((await signIn(app, 'Ana', chosen)).headers['set-cookie']).split(';', 1)[0] }
+
+  const open = await linkFor()
+  const changed = { present: chosen, password: PASSWORD, again: PASSWORD }
+  assert.equal((await send(app, 'account/password', changed, session)).statusCode, 200)
+  assert.equal((await get(app, open)).statusCode, 404, 'a new password ends the link')
+
+  const late = await linkFor()
+  await withDatabase(uri, (db) => db.collection('members').updateOne(
+    { name: 'Ana' }, { $set: { 'link.expires_at': new Date(Date.now() - 1) } }
+  ))
+  assert.equal((await post(app, late, { password: 'too late now', again: 'too late now' })).statusCode, 404)
+  assert.equal((await signIn(app, 'Ana')).statusCode, 303)
+})
+
+test('a password that came by a link meanwhile is not changed by the old one', async (t) => {
+  const app = await wiki.build(t, peopleOnly(t))
+  await join(app, 'Ana')
+  const session = await sessionOf(app, 'Ana')
+  const { url } = (await send(app, 'people/link', { name: 'Ana' })).json()
+  const [thief, owner] = await Promise.all([
+    send(app, 'account/password', { present: PASSWORD, password: 'of the thief', again: 'of the thief' }, session),
+    post(app, url, { password: 'of the owner', again: 'of the owner' })
+  ])
+  // The thief may be first. Then the link has ended, and the owner sees it.
+  assert.ok([thief, owner].some(({ statusCode }) => statusCode >= 400))
+  assert.equal((await signIn(app, 'Ana', owner.statusCode === 303 ? 'of the owner' : 'of the thief')).statusCode, 303)
+})
+
+test('a name in the users’ file hides the person of that name: nothing of it changes, and it can be removed', async (t) => {
+  const uri = wiki.freshUri()
+  const before = await wiki.build(t, { ...peopleOnly(t, { users: [USERS[2]] }), MONGODB_URI: uri })
+  await join(before, 'editor')
+  const hidden = await tokenOf(before, await sessionOf(before, 'editor'))
+  const app = await wiki.build(t, { ...peopleOnly(t), MONGODB_URI: uri })
+  assert.equal((await get(app, '/edit/account', hidden)).statusCode, 401)
+  const cookie = await cookieOf(app, 'editor')
+  const own = { accept: 'application/json', ...cookie }
+  assert.deepEqual((await get(app, '/edit/account', own)).json(), { name: 'editor', tokens: null })
+  for (const [url, payload] of /** @type {[string, object][]} */ ([
+    ['account/tokens', { label: 'x' }],
+    ['account/tokens/remove', { label: 'a program' }],
+    ['account/password', { present: 'correct horse', password: 'a new password', again: 'a new password' }]
+  ])) {
+    const refused = await send(app, url, payload, cookie)
+    assert.equal(refused.statusCode, 409, url)
+    assert.match(refused.json().detail, /kept in a file/)
+  }
+  const seen = await get(app, '/edit/people', { ...BROWSER, ...await cookieOf(app, 'admin') })
+  assert.match(seen.body, /hidden by a name in the users’ file/)
+  assert.equal((await send(app, 'people/remove', { name: 'editor' })).statusCode, 204)
+  assert.deepEqual((await get(app, '/edit/people', bearer('admin'))).json().people, [])
+})
+
+test('a form with passwords is not shown again when the session has ended', async (t) => {
+  const app = await wiki.build(t, peopleOnly(t))
+  const { statusCode, body } = await post(app, '/edit/account/password', {
+    present: 'a secret one', password: 'a secret two', again: 'a secret two'
+  })
+  assert.equal(statusCode, 401)
+  assert.doesNotMatch(body, /a secret/)
 })
 
 test('two administrators who end each other’s role at once leave one', async (t) => {
@@ -196,6 +298,11 @@ test('nobody changes oneself or those of the file, and one name has one person',
   const token = await tokenOf(app, await sessionOf(app, 'Ana'))
   for (const [url, payload, status, reason] of /** @type {const} */ ([
     ['people/remove', { name: 'ana' }, 409, /cannot change your own role/],
+    ['people/link', { name: 'ana' }, 409, /cannot change your own role/],
+    ['account/tokens', { label: 'another' }, 403, /A token cannot change its owner’s account/],
+    ['people', { name: 'Ana  Novak', role: 'editor' }, 400, /single blanks/],
+    ['people', { name: '\uff21na', role: 'editor' }, 400, /ordinary letters/],
+    ['people', { name: 'The Server', role: 'editor' }, 409, /in the list of people already/],
     ['people/block', { name: 'Ana' }, 409, /cannot change your own role/],
     ['people/role', { name: 'Ana', role: 'reader' }, 409, /cannot change your own role/],
     ['people/role', { name: 'Admin', role: 'reader' }, 409, /kept in the users’ file/],
@@ -210,16 +317,18 @@ test('nobody changes oneself or those of the file, and one name has one person',
     assert.equal(refused.statusCode, status, `${url}: ${refused.body}`)
     assert.match(refused.json().detail, reason)
   }
-  assert.equal((await send(app, 'account/tokens', { label: 'x' })).statusCode, 409, 'admin is in the file')
   const both = await Promise.all([1, 2].map(() => send(app, 'people', { name: 'Cene', role: 'editor' })))
   assert.deepEqual(both.map(({ statusCode }) => statusCode).sort(), [201, 409])
 })
 
 test('each change is in the audit log with its actor; no page, log or answer shows a hash or a secret', async (t) => {
-  const app = await wiki.build(t, peopleOnly(t))
-  await join(app, '<b>Ana</b>')
+  const { lines, logTo } = createLog()
+  const app = await wiki.build(t, { ...peopleOnly(t), LOG_LEVEL: 'info' }, {}, { logTo })
+  const link = await join(app, '<b>Ana</b>')
+  assert.match(JSON.stringify(lines), /\/invitations\/-/)
+  assert.ok(!JSON.stringify(lines).includes(link.slice(-20)))
   await send(app, 'people/role', { name: '<b>Ana</b>', role: 'admin' })
-  await send(app, 'people/block', { name: '<b>Ana</b>' })
+  await send(app, 'people/block', { name: '<B>aNA</b>' })
   await send(app, 'people/unblock', { name: '<b>Ana</b>' })
   await send(app, 'people/link', { name: '<b>Ana</b>' })
   await send(app, 'people/block', { name: 'nobody' })
@@ -252,6 +361,7 @@ test('a person’s twenty-first token, and one with the label of another, are re
     assert.equal(refused.statusCode, 409)
     assert.match(refused.json().detail, reason)
   }
+  assert.equal((await send(app, 'account/tokens/remove', { label: 'Program 0' }, session)).statusCode, 404)
   assert.equal((await send(app, 'account/tokens/remove', { label: 'program 0' }, session)).statusCode, 204)
   assert.equal((await send(app, 'account/tokens', { label: 'one more' }, session)).statusCode, 201)
 })

@@ -47,7 +47,7 @@ export const deviceCookie = (secure) => secure ? '__Secure-device' : 'device'
  * @param {import('fastify').FastifyInstance} app
  * @param {{users: Users, clientKey: (request: FastifyRequest) => string, secure: boolean}} options
  */
-export function createCheckPassword (app, { users, clientKey, secure }) {
+export function createPasswordChecks (app, { users, clientKey, secure }) {
   const devices = createDevices(users)
   const enqueue = createFairQueue(WAITING)
   /** @type {WeakMap<FastifyRequest, Claim>} */
@@ -55,32 +55,59 @@ export function createCheckPassword (app, { users, clientKey, secure }) {
   const claimOf = (/** @type {FastifyRequest} */ request) => /** @type {Claim} */ (claims.get(request))
   const { refuseGuessing, countFailure } = createGuessLimits(app, claimOf)
 
-  /**
-   * @param {FastifyRequest} request @param {string} name @param {string} password
-   * @returns {Promise<{user: User, device: string}>} `device`: for the cookie that makes the browser known
-   * @throws {Error} 401 when name and password do not go together, 403 for somebody blocked, 429
-   */
-  return async (request, name, password) => {
-    const device = await devices.idOf(cookieIn(request, deviceCookie(secure)), name)
-    const claim = { name, device, guesser: device ?? clientKey(request) }
+  /** @template T @param {string} key @param {() => Promise<T>} work @param {boolean} [first] */
+  const inTurn = (key, work, first = false) => enqueue(key, work, {
+    first, refusal: () => retryAfter(new TooManyAtOnce(readableDuration(WAITING_RETRY_S)), WAITING_RETRY_S)
+  })
+
+  /** @param {FastifyRequest} request @param {Claim} claim @param {string} password */
+  async function check (request, claim, password) {
     claims.set(request, claim)
     await refuseGuessing(request)
-    return enqueue(claim.guesser, async () => {
+    return inTurn(claim.guesser, async () => {
       // Sign-ins ahead in the queue may have failed meanwhile.
       await refuseGuessing(request)
-      const user = await users.check(name, password)
+      const user = await users.check(claim.name, password)
       if (user?.blocked) throw new Blocked(user.name)
-      if (user !== null) return { user, device: devices.begin(user) }
+      if (user !== null) return user
       await countFailure(request)
       throw Object.assign(new WrongPassword(), { headers: { 'www-authenticate': 'Bearer realm="stevec"' } })
-    }, {
-      first: device !== null,
-      refusal: () => retryAfter(new TooManyAtOnce(readableDuration(WAITING_RETRY_S)), WAITING_RETRY_S)
-    })
+    }, claim.device !== null)
+  }
+
+  return {
+    /**
+     * Hashing takes memory and a third of a second, so it waits for its turn.
+     * @template T @param {string} name  of a person: each has few turns that wait @param {() => Promise<T>} work
+     * @returns {Promise<T>} @throws {Error} 429
+     */
+    inTurn: (name, work) => inTurn(personKey(name), work),
+
+    /**
+     * @param {FastifyRequest} request @param {string} name @param {string} password
+     * @returns {Promise<{user: User, device: string}>} `device`: for the cookie that makes the browser known
+     * @throws {Error} 401 when name and password do not go together, 403 for somebody blocked, 429
+     */
+    async ofSignIn (request, name, password) {
+      const device = await devices.idOf(cookieIn(request, deviceCookie(secure)), name)
+      const user = await check(request, { name, device, guesser: device ?? clientKey(request) }, password)
+      return { user, device: devices.begin(user) }
+    },
+
+    /**
+     * Of somebody who is signed in: failures of others, at the same address or with the same name, do not count.
+     * @param {FastifyRequest} request @param {string} name @param {string} password
+     * @returns {Promise<User>} @throws {Error} as for `ofSignIn`
+     */
+    ofSession: (request, name, password) =>
+      check(request, { name, device: personKey(name), guesser: personKey(name) }, password)
   }
 }
 
-/** @typedef {ReturnType<typeof createCheckPassword>} CheckPassword */
+/** No address and no id of a device begins so. @param {string} name */
+const personKey = (name) => `person ${userKey(name)}`
+
+/** @typedef {ReturnType<typeof createPasswordChecks>} PasswordChecks */
 
 /** @param {import('fastify').FastifyInstance} app @param {(request: FastifyRequest) => Claim} claimOf */
 function createGuessLimits (app, claimOf) {

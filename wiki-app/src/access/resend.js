@@ -10,11 +10,18 @@ const FORM = 'application/x-www-form-urlencoded'
 export const isForm = ({ headers }) => headers['content-type']?.split(';', 1)[0].trim().toLowerCase() === FORM
 
 /**
- * It has a text, or only a session was missing, which may have ended while somebody wrote.
+ * It has a text, or only a session was missing, which may have ended while somebody wrote. A form with passwords
+ * (`secret` in the route's config) is never shown again.
  * @param {FastifyRequest} request  its body may not have been read @param {Pick<Refusal, 'signInUrl'>} refusal
  */
-export const isWorthKeeping = (request, { signInUrl }) => isForm(request) && Boolean(request.body) &&
-  (signInUrl !== undefined || typeof fieldsOf(request).content === 'string')
+export function isWorthKeeping (request, { signInUrl }) {
+  if (!isForm(request) || !request.body || isSecret(request)) return false
+  return signInUrl !== undefined || typeof fieldsOf(request).content === 'string'
+}
+
+/** @param {FastifyRequest} request */
+const isSecret = ({ routeOptions }) =>
+  /** @type {{secret?: boolean} | undefined} */ (routeOptions?.config)?.secret === true
 
 /**
  * A form that was refused is shown to its sender, to be sent again.

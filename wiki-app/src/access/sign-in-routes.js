@@ -11,12 +11,14 @@ import { NAME_MAX_CHARS } from './users.js'
 /** @import {AnswerableError} from '../http/problem.js' */
 /** @import {Role} from './roles.js' */
 /** @import {Sessions} from './sessions.js' */
-/** @import {CheckPassword} from './check-password.js' */
+/** @import {PasswordChecks} from './check-password.js' */
 
 export const SIGN_OUT_URL = '/edit/sign-out'
 
 /** A name of 200 characters, each of four percent-encoded bytes, fits. */
 const TARGET_MAX_CHARS = 4_000
+/** Addresses that are secrets, or were used: no log may have them in a query. */
+const SECRET = /^\/(?:digests|feeds|invitations)\//
 /** Browsers keep no cookie for longer than 400 days. */
 const DEVICE_S = 365 * 86_400
 
@@ -41,16 +43,16 @@ const BODY_MAX_BYTES = 16_384
 const MAY = {
   reader: 'You are a reader: you can read every page, and change none.',
   editor: 'You are an editor: you can write and change pages.',
-  admin: 'You are an administrator: you can write and change pages, and take back what others did.'
+  admin: 'You are an administrator: you can write and change pages, take back what others did, and manage people.'
 }
 
 /**
  * Pages stay the same for everybody, as the cookie's path is /edit. SameSite=Strict costs nothing: links from other
  * sites lead to pages.
- * @typedef {{sessions: Sessions, checkPassword: CheckPassword, secure: boolean}} Options
+ * @typedef {{sessions: Sessions, passwords: PasswordChecks, secure: boolean}} Options
  * @type {FastifyPluginAsync<Options>}
  */
-export async function signInRoutes (app, { sessions, checkPassword, secure }) {
+export async function signInRoutes (app, { sessions, passwords, secure }) {
   const name = sessionCookie(secure)
   const attributes = { path: '/edit', httpOnly: true, sameSite: /** @type {const} */ ('strict'), secure }
   const deviceAttributes = { ...attributes, path: SIGN_IN_URL, maxAge: DEVICE_S }
@@ -76,7 +78,7 @@ export async function signInRoutes (app, { sessions, checkPassword, secure }) {
     const { name: given, password, to: asked } = /** @type {SignIn} */ (request.body)
     const to = localTarget(asked)
     try {
-      const { user, device } = await checkPassword(request, given, password)
+      const { user, device } = await passwords.ofSignIn(request, given, password)
       // Always a new one: an attacker may have planted a token in this browser.
       await end(request)
       reply.setCookie(name, await sessions.begin(user), { ...attributes, maxAge: SESSION_S })
@@ -120,7 +122,7 @@ function localTarget (to = '/') {
   const { origin, pathname, search } = new URL(to, base)
   // `//` begins a host. Reading the counter resets it.
   const isHere = origin === base && !pathname.startsWith('//') &&
-    ![SIGN_IN_URL, SIGN_OUT_URL, viewUrl(COUNTER_NAME)].includes(pathname)
+    ![SIGN_IN_URL, SIGN_OUT_URL, viewUrl(COUNTER_NAME)].includes(pathname) && !SECRET.test(pathname)
   return isHere ? pathname + search : '/'
 }
 

@@ -23,7 +23,7 @@ const OTHERS_MAY = 0o006
 /** @param {string} text  with high entropy, so that one round is enough */
 export const sha256 = (text) => createHash('sha256').update(text).digest('hex')
 
-/** Ignores case, so that no user can look like another. @param {string} name */
+/** Names that differ in case alone are one. @param {string} name */
 export const userKey = (name) => name.normalize('NFC').trim().toLowerCase()
 
 /**

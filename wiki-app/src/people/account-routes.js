@@ -3,12 +3,13 @@ import { nameOfPerson, SIGN_IN_URL } from '../access/access.js'
 import { PASSWORD_MAX_CHARS, PASSWORD_MIN_CHARS } from '../access/password.js'
 import { isLine, NAME_MAX_CHARS } from '../access/users.js'
 import { COPY_SCRIPT_URL } from '../assets.js'
+import { isUnsafe } from '../http/same-origin.js'
 import { readableTime } from '../readable.js'
 import { HTML, renderFor, wantsHtml } from '../views.js'
 import { ACCOUNT_URL, INVITATION_ROUTE, invitationUrl } from './addresses.js'
 
 /** @import {FastifyReply, FastifyRequest} from 'fastify' */
-/** @import {CheckPassword} from '../access/check-password.js' */
+/** @import {PasswordChecks} from '../access/check-password.js' */
 /** @import {AnswerableError} from '../http/problem.js' */
 /** @import {OwnAccount} from './own-account.js' */
 
@@ -18,6 +19,8 @@ const LABEL = { type: 'string', minLength: 1, maxLength: NAME_MAX_CHARS }
 const SECRET = {
   params: { type: 'object', properties: { secret: { type: 'string', pattern: '^[A-Za-z0-9_-]{43}$' } } }
 }
+/** The form would lead back to the address that it comes from, a link that is used up. */
+const SIGN_IN_AGAIN_URL = `${SIGN_IN_URL}?to=%2F`
 /** @param {Record<string, object>} properties */
 const bodyOf = (properties) => ({
   body: { type: 'object', required: Object.keys(properties), additionalProperties: false, properties }
@@ -27,6 +30,12 @@ const TooShort = createError(
   'WIKI_PASSWORD_TOO_SHORT', `A password must have at least ${PASSWORD_MIN_CHARS} characters.`, 400
 )
 const NotTheSame = createError('WIKI_PASSWORDS_DIFFER', 'These two passwords are not the same.', 400)
+const WrongPresent = createError('WIKI_WRONG_PRESENT_PASSWORD', 'Your present password is another one.', 400)
+const BySessionOnly = createError(
+  'WIKI_BY_SESSION_ONLY',
+  'A token cannot change its owner’s account: sign in with a browser. So a token that was stolen ends when it is removed.',
+  403
+)
 const InvalidLabel = createError(
   'WIKI_INVALID_LABEL',
   `A label must be a line of 1 to ${NAME_MAX_CHARS} characters that says what the token is for.`,
@@ -35,24 +44,28 @@ const InvalidLabel = createError(
 
 /**
  * People's own accounts, and the links with which they choose a password.
- * @type {import('fastify').FastifyPluginAsync<{account: OwnAccount, checkPassword: CheckPassword}>}
+ * @type {import('fastify').FastifyPluginAsync<{account: OwnAccount, passwords: PasswordChecks}>}
  */
-export async function accountRoutes (app, { account, checkPassword }) {
+export async function accountRoutes (app, { account, passwords }) {
   app.addHook('onRequest', (_request, reply, done) => {
     reply.header('cache-control', 'private, no-store')
     done()
   })
-  addInvitation(app, account)
+  app.addHook('preHandler', (request, _reply, done) => {
+    const isByToken = isUnsafe(request.method) && request.headers.authorization !== undefined
+    done(isByToken ? new BySessionOnly() : undefined)
+  })
+  addInvitation(app, account, passwords)
   addAccount(app, account)
-  addPassword(app, account, checkPassword)
+  addPassword(app, account, passwords)
 }
 
 /**
  * A GET changes nothing: programs that look for dangerous mails open links, too.
- * @param {import('fastify').FastifyInstance} app @param {OwnAccount} account
+ * @param {import('fastify').FastifyInstance} app @param {OwnAccount} account @param {PasswordChecks} passwords
  */
-function addInvitation (app, account) {
-  const config = { role: 'anyone' }
+function addInvitation (app, account, passwords) {
+  const config = { role: 'anyone', secret: true }
 
   app.get(INVITATION_ROUTE, { config, schema: SECRET }, async (request, reply) =>
     invitation(request, reply, await account.ownerOf(secretIn(request))))
@@ -66,8 +79,9 @@ function addInvitation (app, account) {
       if (!wantsHtml(request)) throw refusal
       return invitation(request, reply.code(400), name, refusal.message)
     }
-    await account.choosePassword(secretIn(request), passwordsIn(request).password)
-    return wantsHtml(request) ? reply.redirect(SIGN_IN_URL, 303) : { name }
+    const { password } = passwordsIn(request)
+    await passwords.inTurn(name, () => account.choosePassword(secretIn(request), password))
+    return wantsHtml(request) ? reply.redirect(SIGN_IN_AGAIN_URL, 303) : { name }
   })
 }
 
@@ -96,28 +110,31 @@ function addAccount (app, account) {
 }
 
 /**
- * @param {import('fastify').FastifyInstance} app @param {OwnAccount} account @param {CheckPassword} checkPassword
+ * @param {import('fastify').FastifyInstance} app @param {OwnAccount} account @param {PasswordChecks} passwords
  */
-function addPassword (app, account, checkPassword) {
+function addPassword (app, account, passwords) {
   app.post(`${ACCOUNT_URL}/password`, {
-    config: { role: 'reader' },
+    config: { role: 'reader', secret: true },
     schema: bodyOf({ present: PASSWORD, password: PASSWORD, again: PASSWORD }),
     bodyLimit: BODY_MAX_BYTES
   }, async (request, reply) => {
     const name = nameOfPerson(request)
     const { present, password } = passwordsIn(request)
+    await account.refuseOfFile(name)
     try {
       const refusal = refusalOf(request)
       if (refusal !== null) throw refusal
-      await checkPassword(request, name, present)
-      await account.setPassword(name, password)
+      const user = await passwords.ofSession(request, name, present).catch((error) => {
+        throw error.statusCode === 401 ? new WrongPresent() : error
+      })
+      await passwords.inTurn(name, () => account.setPassword(user, password))
     } catch (error) {
       const { statusCode = 500, headers = {}, message } = /** @type {AnswerableError} */ (error)
       if (statusCode >= 500 || !wantsHtml(request)) throw error
       return showAccount(request, reply.code(statusCode).headers(headers), account, { refusal: message })
     }
     // All sessions of the old password have ended, this one as well.
-    return wantsHtml(request) ? reply.redirect(SIGN_IN_URL, 303) : { name }
+    return wantsHtml(request) ? reply.redirect(SIGN_IN_AGAIN_URL, 303) : { name }
   })
 }
 
@@ -128,6 +145,7 @@ function addPassword (app, account, checkPassword) {
 async function showAccount (request, reply, account, shown = {}) {
   const name = nameOfPerson(request)
   const tokens = await account.tokensOf(name)
+  if (!wantsHtml(request)) return { name, tokens }
   return reply.type(HTML).send(renderFor(request, 'account', {
     title: 'Your account',
     name,

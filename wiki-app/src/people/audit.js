@@ -35,15 +35,16 @@ export function createAudit ({ connection, models }) {
 
   return {
     /**
-     * @template T @param {Actor} actor @param {{did: string, to: string, role?: string}} line
-     * @param {(session: ClientSession) => Promise<T>} change  may run several times @returns {Promise<T>}
+     * @template {{name: string}} T @param {Actor} actor @param {{did: string, role?: string}} line
+     * @param {(session: ClientSession) => Promise<T>} change  of the person that it returns; may run several times
+     * @returns {Promise<T>}
      * @throws {Error} 403, and what `change` throws
      */
     during: (actor, line, change) => inTransaction(connection, async (session) => {
       await confirm(actor, session)
-      const result = await change(session)
-      await acts.insertOne({ at: new Date(), actor: actor.name, ...line }, { session })
-      return result
+      const changed = await change(session)
+      await acts.insertOne({ at: new Date(), actor: actor.name, to: changed.name, ...line }, { session })
+      return changed
     }),
 
     /**

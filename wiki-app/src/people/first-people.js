@@ -1,6 +1,6 @@
 import { userKey } from '../access/users.js'
 import { createAudit } from './audit.js'
-import { createMembers } from './members.js'
+import { createMembers, SERVER } from './members.js'
 import { definePeople } from './model.js'
 import { createUsers } from './users.js'
 
@@ -10,13 +10,12 @@ import { createUsers } from './users.js'
 /**
  * For the person who runs the wiki: no administrator is needed, so it makes the first one, and brings the last one
  * back.
- * @param {Connection} connection
+ * @param {Connection} connection @param {import('../access/users.js').UsersFile | null} file
  */
-export function createFirstPeople (connection) {
+export function createFirstPeople (connection, file) {
   const models = definePeople(connection)
-  const { isInFile } = createUsers({ file: null, models, whileAvailable: (work) => work })
+  const { isInFile } = createUsers({ file, models, whileAvailable: (work) => work })
   const members = createMembers({ connection, models, audit: createAudit({ connection, models }), isInFile })
-  const runner = { name: 'wiki-app/bin/user.js', inFile: true }
 
   /**
    * @param {string} name @param {Role} [role]  default editor for a new person, and no change for a known one
@@ -24,9 +23,9 @@ export function createFirstPeople (connection) {
    */
   return async (name, role) => {
     const found = await models.Members.findOne({ _id: userKey(name) }).lean().exec()
-    if (found === null) return members.invite(runner, name, role ?? 'editor')
-    if (found.blocked_at !== null) await members.unblock(runner, name)
-    if (role !== undefined) await members.setRole(runner, name, role)
-    return members.renewLink(runner, name)
+    if (found === null) return members.invite(SERVER, name, role ?? 'editor')
+    if (found.blocked_at !== null) await members.unblock(SERVER, name)
+    if (role !== undefined) await members.setRole(SERVER, name, role)
+    return members.renewLink(SERVER, name)
   }
 }

@@ -15,7 +15,9 @@ import { LINK_MAX_MS } from './members.js'
 /** @import {Members} from './members.js' */
 /** @import {Member} from './model.js' */
 
-const InvalidName = createError('WIKI_INVALID_NAME_OF_PERSON', `A name must be ${LINE_RULE}.`, 400)
+const InvalidName = createError(
+  'WIKI_INVALID_NAME_OF_PERSON', `A name must be ${LINE_RULE}, with ordinary letters and single blanks.`, 400
+)
 
 const NAME = { type: 'string', minLength: 1, maxLength: NAME_MAX_CHARS }
 const ROLE = { type: 'string', enum: ROLES }
@@ -62,14 +64,17 @@ export async function membersRoutes (app, { members, users, publicUrl }) {
 }
 
 /** @param {FastifyInstance} app @param {Context} context */
-function addReads (app, { members }) {
+function addReads (app, { members, users }) {
+  /** @param {Member} member */
+  const shown = (member) => ({ ...factsOf(member), state: stateOf(member, users.isInFile(member.name)) })
+
   app.get(MEMBERS_URL, { config, schema: LIST_SCHEMA }, async (request, reply) => {
     const { after } = /** @type {{after?: string}} */ (request.query)
     const { items, next } = await members.list(after)
     if (!wantsHtml(request)) return { people: items.map(factsOf), next }
     return reply.type(HTML).send(renderFor(request, 'people', {
       title: 'People',
-      items: items.map((member) => ({ ...factsOf(member), url: memberUrl(member.name), state: stateOf(member) })),
+      items: items.map((member) => ({ ...shown(member), url: memberUrl(member.name) })),
       nextUrl: next && `${MEMBERS_URL}?${new URLSearchParams({ after: next })}`,
       inviteUrl: MEMBERS_URL,
       auditUrl: AUDIT_URL,
@@ -83,8 +88,8 @@ function addReads (app, { members }) {
     if (!wantsHtml(request)) return factsOf(member)
     return reply.type(HTML).send(renderFor(request, 'member', {
       title: member.name,
-      ...factsOf(member),
-      state: stateOf(member),
+      ...shown(member),
+      isInFile: users.isInFile(member.name),
       isYou: member.name === nameOfPerson(request),
       roles: ROLES,
       base: MEMBERS_URL
@@ -97,7 +102,7 @@ function addInvitations (app, { members, publicUrl = '', actorIn }) {
   app.post(MEMBERS_URL, form({ name: NAME, role: ROLE }), async (request, reply) => {
     const { name: given, role } = askedIn(request)
     const name = given.trim().normalize('NFC')
-    if (!isLine(name, NAME_MAX_CHARS)) throw new InvalidName()
+    if (!isLine(name, NAME_MAX_CHARS) || name !== plain(name)) throw new InvalidName()
     const secret = await members.invite(actorIn(request), name, role)
     return showLink(request, reply.code(201), `“${name}” is invited`, name, secret)
   })
@@ -150,6 +155,12 @@ function addChanges (app, { members, actorIn }) {
 const show = (request, reply, member) =>
   wantsHtml(request) ? reply.redirect(memberUrl(member.name), 303) : factsOf(member)
 
+/**
+ * Without forms of letters and blanks that look like others; letters of another script still may.
+ * @param {string} name
+ */
+const plain = (name) => name.normalize('NFKC').replace(/\s+/g, ' ')
+
 /** @param {FastifyRequest} request */
 const askedIn = ({ body }) => /** @type {Asked} */ (body)
 
@@ -164,8 +175,9 @@ const factsOf = ({ name, role, password, tokens, blocked_at: blockedAt, link, cr
   created_at: createdAt.toISOString()
 })
 
-/** @param {Member} member @returns {string} of a person, in words */
-function stateOf (member) {
+/** @param {Member} member @param {boolean} isInFile @returns {string} in words */
+function stateOf (member, isInFile) {
+  if (isInFile) return 'hidden by a name in the users’ file'
   const { blocked, has_password: hasPassword, link_expires_at: until } = factsOf(member)
   if (blocked) return 'blocked'
   if (until !== null) return `${hasPassword ? 'has a link for a new password' : 'invited'} until ${readableTime(until)}`

@@ -1,9 +1,10 @@
 import createError from '@fastify/error'
 import { sha256, userKey } from '../access/users.js'
 import { driverOf } from '../database/driver.js'
+import { feedOf } from '../watching/feed-items.js'
 import { createLinkSecret } from './secrets.js'
 
-/** @import {Connection, mongo} from 'mongoose' */
+/** @import {ClientSession, Connection, mongo} from 'mongoose' */
 /** @import {Role} from '../access/roles.js' */
 /** @import {Actor, Audit} from './audit.js' */
 /** @import {Member, PeopleModels} from './model.js' */
@@ -12,22 +13,32 @@ import { createLinkSecret } from './secrets.js'
 export const LINK_MAX_MS = 3 * 86_400_000
 const MEMBERS_MAX = 10_000
 const MEMBERS_PER_PAGE = 100
-/** Of one person in other collections, all under their key. */
-const OWN_COLLECTIONS = ['watchers', 'digests', 'digest_confirmations']
+/** @type {Record<string, (key: string) => mongo.Filter<any>>} of one person in other collections, by key */
+const OWN = {
+  watchers: (key) => ({ _id: key }),
+  digests: (key) => ({ _id: key }),
+  digest_confirmations: (key) => ({ _id: key }),
+  feed_items: feedOf
+}
 
 const NoMember = createError('WIKI_NO_MEMBER', 'Nobody of that name is in the list of people.', 404)
 const NameTaken = createError('WIKI_NAME_TAKEN', '“%s” is in the list of people already (capitals do not count).', 409)
 const TooManyMembers = createError('WIKI_TOO_MANY_MEMBERS', `The list of people has ${MEMBERS_MAX} already.`, 409)
 const NotYourself = createError(
   'WIKI_NOT_YOURSELF',
-  'You cannot change your own role, block or remove yourself: so that an administrator is left. Ask another one.',
+  'You cannot change your own role, make a link for yourself, block or remove yourself: another administrator can. ' +
+    'So one is always left.',
   409
 )
+const BlockedNow = createError('WIKI_BLOCKED_NOW', '“%s” is blocked. Unblock first: a link would not work.', 409)
 const KeptInFile = createError(
   'WIKI_KEPT_IN_FILE',
   '“%s” is kept in the users’ file. Change that with wiki-app/bin/user.js, and restart the wiki.',
   409
 )
+
+/** The person at the server, who invites the first administrator. */
+export const SERVER = Object.freeze({ name: 'the server', inFile: true })
 
 /** @typedef {mongo.Collection<mongo.OptionalId<Member>>} Collection */
 /**
@@ -40,10 +51,11 @@ const KeptInFile = createError(
  */
 export function createMembers ({ connection, models, audit, isInFile }) {
   const members = driverOf(models.Members)
-  const change = createChange({ members, audit, isInFile })
+  const parts = { connection, members, audit, isInFile }
+  const change = createChange(parts)
 
   return {
-    ...invitations({ members, audit, isInFile }),
+    ...invitations(parts),
 
     /** @param {string} name @returns {Promise<Member>} @throws {Error} 404 */
     async get (name) {
@@ -64,27 +76,27 @@ export function createMembers ({ connection, models, audit, isInFile }) {
     },
 
     /** @param {Actor} actor @param {string} name @param {Role} role */
-    setRole: (actor, name, role) => change(actor, name, { did: 'role', role }, { $set: { role } }),
+    setRole: (actor, name, role) => change(actor, name, { did: 'role', role }, { role }),
 
     /** Sessions, tokens and links stop working at once. @param {Actor} actor @param {string} name */
-    block: (actor, name) => change(actor, name, { did: 'blocked' }, { $set: { blocked_at: new Date(), link: null } }),
+    block: (actor, name) => change(actor, name, { did: 'blocked' }, { blocked_at: new Date(), link: null }),
 
     /** @param {Actor} actor @param {string} name */
-    unblock: (actor, name) => change(actor, name, { did: 'unblocked' }, { $set: { blocked_at: null } }),
+    unblock: (actor, name) => change(actor, name, { did: 'unblocked' }, { blocked_at: null }),
 
     /**
-     * With all that is stored for this person; the history keeps the name.
+     * With all that is stored for this person; the history keeps the name. Also somebody whom a name in the users' file
+     * hides.
      * @param {Actor} actor @param {string} name @throws {Error} 404, 409, 403
      */
     async remove (actor, name) {
-      refuse({ actor, name, isInFile })
-      await audit.during(actor, { did: 'removed', to: name }, async (session) => {
+      if (!actor.inFile && userKey(actor.name) === userKey(name)) throw new NotYourself()
+      await audit.during(actor, { did: 'removed' }, async (session) => {
         const found = await members.findOneAndDelete({ _id: userKey(name) }, { session })
         if (found === null) throw new NoMember()
-        for (const collection of OWN_COLLECTIONS) {
-          await connection.collection(collection).deleteOne(/** @type {any} */ ({ _id: userKey(name) }), { session })
-        }
-        await connection.collection('sessions').deleteMany({ user: found.name }, { session })
+        await endLinksBy(members, found._id, session)
+        await deleteOwn(connection, found.name, session)
+        return found
       })
     }
   }
@@ -96,37 +108,65 @@ function refuse ({ actor, name, isInFile }) {
   if (userKey(actor.name) === userKey(name)) throw new NotYourself()
 }
 
-/** @param {Pick<Parts, 'audit' | 'isInFile'> & {members: Collection}} parts */
-const createChange = ({ members, audit, isInFile }) =>
+/**
+ * The links that an administrator made, who may not make any now.
+ * @param {Collection} members @param {string} key @param {ClientSession} session
+ */
+const endLinksBy = (members, key, session) =>
+  members.updateMany({ 'link.by': key }, { $set: { link: null } }, { session })
+
+/**
+ * What is stored for a person elsewhere, and sessions.
+ * @param {Connection} connection @param {string} name @param {ClientSession} session
+ */
+async function deleteOwn (connection, name, session) {
+  for (const [collection, filterOf] of Object.entries(OWN)) {
+    await connection.collection(collection).deleteMany(filterOf(userKey(name)), { session })
+  }
+  await endSessions(connection, name, session)
+}
+
+/** @param {Connection} connection @param {string} name @param {ClientSession} session */
+const endSessions = (connection, name, session) =>
+  connection.collection('sessions').deleteMany({ user: name }, { session })
+
+/** @typedef {Pick<Parts, 'connection' | 'audit' | 'isInFile'> & {members: Collection}} Inner */
+
+/** @param {Inner} parts */
+const createChange = ({ connection, members, audit, isInFile }) =>
   /**
    * @param {Actor} actor @param {string} name @param {{did: string, role?: Role}} line
-   * @param {mongo.UpdateFilter<mongo.OptionalId<Member>>} update
+   * @param {Partial<Member>} fields
    * @returns {Promise<Member>} changed @throws {Error} 404, 409, 403
    */
-  async (actor, name, line, update) => {
+  async (actor, name, line, fields) => {
     refuse({ actor, name, isInFile })
-    return audit.during(actor, { ...line, to: name }, async (session) => {
+    return audit.during(actor, line, async (session) => {
       const found = await members.findOneAndUpdate(
-        { _id: userKey(name) }, update, { session, returnDocument: 'after' }
+        { _id: userKey(name) }, { $set: fields }, { session, returnDocument: 'after' }
       )
       if (found === null) throw new NoMember()
+      if (found.role !== 'admin' || found.blocked_at !== null) await endLinksBy(members, found._id, session)
+      if (found.blocked_at !== null) await endSessions(connection, found.name, session)
       return /** @type {Member} */ (found)
     })
   }
 
-/** @param {Pick<Parts, 'audit' | 'isInFile'> & {members: Collection}} parts */
-const invitations = ({ members, audit, isInFile }) => ({
+/** @param {Inner} parts */
+const invitations = ({ connection, members, audit, isInFile }) => ({
   /**
    * @param {Actor} actor @param {string} name @param {Role} role
    * @returns {Promise<string>} the secret of the link @throws {Error} 409, 403
    */
   async invite (actor, name, role) {
-    if (isInFile(name)) throw new NameTaken(name)
+    if (isInFile(name) || userKey(name) === userKey(SERVER.name)) throw new NameTaken(name)
     if (await members.countDocuments({}, { limit: MEMBERS_MAX }) === MEMBERS_MAX) throw new TooManyMembers()
     const secret = createLinkSecret()
-    await audit.during(actor, { did: 'invited', to: name, role }, async (session) => {
+    await audit.during(actor, { did: 'invited', role }, async (session) => {
       // Another invitation of this name, at the same moment, is a duplicate key: the retry finds it here.
       if (await members.findOne({ _id: userKey(name) }, { session }) !== null) throw new NameTaken(name)
+      // Of a namesake, who was in the users' file or was removed during a request.
+      await deleteOwn(connection, name, session)
       await members.insertOne({
         _id: userKey(name),
         name,
@@ -134,10 +174,11 @@ const invitations = ({ members, audit, isInFile }) => ({
         password: '',
         tokens: [],
         blocked_at: null,
-        link: linkOf(secret),
+        link: linkOf(secret, actor),
         created_at: new Date(),
         acted_at: null
       }, { session })
+      return { name }
     })
     return secret
   },
@@ -148,19 +189,23 @@ const invitations = ({ members, audit, isInFile }) => ({
    * @returns {Promise<string>} the secret of the link @throws {Error} 404, 409, 403
    */
   async renewLink (actor, name) {
-    if (isInFile(name)) throw new KeptInFile(name)
+    refuse({ actor, name, isInFile })
     const secret = createLinkSecret()
-    await audit.during(actor, { did: 'linked', to: name }, async (session) => {
-      const { matchedCount } = await members.updateOne(
-        { _id: userKey(name) }, { $set: { link: linkOf(secret) } }, { session }
+    await audit.during(actor, { did: 'linked' }, async (session) => {
+      const found = await members.findOneAndUpdate(
+        { _id: userKey(name) }, { $set: { link: linkOf(secret, actor) } }, { session }
       )
-      if (matchedCount === 0) throw new NoMember()
+      if (found === null) throw new NoMember()
+      if (found.blocked_at !== null) throw new BlockedNow(found.name)
+      return found
     })
     return secret
   }
 })
 
-/** @param {string} secret */
-const linkOf = (secret) => ({ sha256: sha256(secret), expires_at: new Date(Date.now() + LINK_MAX_MS) })
+/** @param {string} secret @param {Actor} actor */
+const linkOf = (secret, actor) => ({
+  sha256: sha256(secret), expires_at: new Date(Date.now() + LINK_MAX_MS), by: userKey(actor.name)
+})
 
 /** @typedef {ReturnType<typeof createMembers>} Members */

@@ -11,7 +11,8 @@ import mongoose from 'mongoose'
  * @property {string} password  a hash from `hashPassword`; '': none yet
  * @property {Token[]} tokens  for programs
  * @property {Date | null} blocked_at  not null: neither the password nor a token works
- * @property {{sha256: string, expires_at: Date} | null} link  lets its owner choose a password, once
+ * @property {{sha256: string, expires_at: Date, by: string} | null} link  lets its owner choose a password, once; `by`:
+ *   key of the administrator that made it
  * @property {Date} created_at
  * @property {Date | null} acted_at  when this administrator last changed somebody else, see members.js
  */
@@ -41,12 +42,13 @@ const member = new mongoose.Schema({
   password: String,
   tokens: [new mongoose.Schema({ label: String, sha256: String, created_at: Date }, { _id: false })],
   blocked_at: Date,
-  link: new mongoose.Schema({ sha256: String, expires_at: Date }, { _id: false }),
+  link: new mongoose.Schema({ sha256: String, expires_at: Date, by: String }, { _id: false }),
   created_at: Date,
   acted_at: Date
 }, { collection: 'members', ...options })
 member.index({ 'tokens.sha256': 1 })
 member.index({ 'link.sha256': 1 })
+member.index({ 'link.by': 1 })
 
 const act = new mongoose.Schema(
   { at: Date, actor: String, did: String, to: String, role: String },

@@ -22,66 +22,87 @@ const TooManyTokens = createError(
   'WIKI_TOO_MANY_TOKENS', `You have ${TOKENS_MAX} tokens, and more are not possible. Remove one first.`, 409
 )
 
+const NoToken = createError('WIKI_NO_TOKEN', 'You have no token “%s”.', 404)
+const ChangedMeanwhile = createError(
+  'WIKI_PASSWORD_CHANGED_MEANWHILE', 'Your password was changed elsewhere meanwhile. Sign in with that one.', 409
+)
+
 /**
- * What people do with their own accounts.
- * @param {{models: PeopleModels}} parts
+ * What people do with their own accounts. Those of the users' file have none here.
+ * @param {{models: PeopleModels, isInFile: (name: string) => boolean}} parts
  */
-export function createOwnAccount ({ models }) {
+export function createOwnAccount ({ models, isInFile }) {
   const members = driverOf(models.Members)
   /** @param {string} secret */
   const linked = (secret) => ({
     'link.sha256': sha256(secret), 'link.expires_at': { $gt: new Date() }, blocked_at: null
   })
+  /** @param {string} name @throws {Error} 409 */
+  const refuseOfFile = (name) => { if (isInFile(name)) throw new InFile() }
+
+  /** @param {string} secret @returns {Promise<string>} the name of its owner @throws {Error} 404, 409 */
+  async function ownerOf (secret) {
+    const member = await members.findOne(linked(secret), { projection: { name: 1 } })
+    if (member === null) throw new LinkGone()
+    refuseOfFile(member.name)
+    return member.name
+  }
 
   return {
-    /** @param {string} secret @returns {Promise<string>} the name of its owner @throws {Error} 404 */
-    async ownerOf (secret) {
-      const member = await members.findOne(linked(secret), { projection: { name: 1 } })
-      if (member === null) throw new LinkGone()
-      return member.name
-    },
+    ownerOf,
 
     /**
      * Uses the link up. The sessions of an earlier password end.
-     * @param {string} secret @param {string} password @returns {Promise<string>} the name @throws {Error} 404
+     * @param {string} secret @param {string} password @returns {Promise<string>} the name @throws {Error} 404, 409
      */
     async choosePassword (secret, password) {
-      // Before the work of hashing; a link that is used meanwhile does not match any more.
-      if (await members.findOne(linked(secret), { projection: { _id: 1 } }) === null) throw new LinkGone()
+      await ownerOf(secret)
       const hash = await hashPassword(password)
+      // A link that was used meanwhile does not match any more.
       const member = await members.findOneAndUpdate(linked(secret), { $set: { password: hash, link: null } })
       if (member === null) throw new LinkGone()
       return member.name
     },
 
-    /** @param {string} name @param {string} password @throws {Error} 409 */
-    async setPassword (name, password) {
+    /** @param {string} name @throws {Error} 409 */
+    refuseOfFile: async (name) => refuseOfFile(name),
+
+    /**
+     * @param {import('../access/users.js').User} user  whose password was checked @param {string} password
+     * @throws {Error} 409, also if another password came meanwhile: that one stays
+     */
+    async setPassword ({ name, password: checked }, password) {
       const hash = await hashPassword(password)
-      const { matchedCount } = await members.updateOne({ _id: userKey(name) }, { $set: { password: hash, link: null } })
-      if (matchedCount === 0) throw new InFile()
+      const { matchedCount } = await members.updateOne(
+        { _id: userKey(name), password: checked, blocked_at: null }, { $set: { password: hash, link: null } }
+      )
+      if (matchedCount === 0) throw new ChangedMeanwhile()
     },
 
     /** @param {string} name @returns {Promise<{label: string, created_at: Date}[] | null>} null: kept in the file */
     async tokensOf (name) {
+      if (isInFile(name)) return null
       const member = await members.findOne({ _id: userKey(name) }, { projection: { tokens: 1 } })
       return member && member.tokens.map(({ label, created_at: at }) => ({ label, created_at: at }))
     },
 
     /** @param {string} name @param {string} label @returns {Promise<string>} the token @throws {Error} 409 */
     async addToken (name, label) {
+      refuseOfFile(name)
       const token = createToken()
       const { matchedCount } = await members.updateOne({
         _id: userKey(name), 'tokens.label': { $ne: label }, [`tokens.${TOKENS_MAX - 1}`]: { $exists: false }
       }, { $push: { tokens: { label, sha256: sha256(token), created_at: new Date() } } })
       if (matchedCount === 1) return token
       const member = await members.findOne({ _id: userKey(name) })
-      if (member === null) throw new InFile()
-      throw member.tokens.some((each) => each.label === label) ? new TokenThere(label) : new TooManyTokens()
+      throw member?.tokens.some((each) => each.label === label) ? new TokenThere(label) : new TooManyTokens()
     },
 
-    /** @param {string} name @param {string} label */
+    /** @param {string} name @param {string} label @throws {Error} 404, 409 */
     async removeToken (name, label) {
-      await members.updateOne({ _id: userKey(name) }, { $pull: { tokens: { label } } })
+      refuseOfFile(name)
+      const { modifiedCount } = await members.updateOne({ _id: userKey(name) }, { $pull: { tokens: { label } } })
+      if (modifiedCount === 0) throw new NoToken(label)
     }
   }
 }

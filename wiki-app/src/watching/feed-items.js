@@ -29,7 +29,7 @@ const defineFeedItems = (connection) => /** @type {import('mongoose').Model<Feed
   /** @type {unknown} */ (connection.model('FeedItem', schema)))
 
 /** @param {string} watcher @param {{before?: string, from?: string}} [range]  ids of revisions */
-const listOf = (watcher, { before, from } = {}) => {
+export const feedOf = (watcher, { before, from } = {}) => {
   const { MaxKey, MinKey, ObjectId } = mongoose.mongo
   const begin = from === undefined ? new MinKey() : new ObjectId(from)
   const end = before === undefined ? new MaxKey() : new ObjectId(before)
@@ -51,9 +51,9 @@ export function createFeedItems ({ connection, models }) {
    */
   async function trimOne (watchers) {
     const watcher = watchers[Math.floor(Math.random() * watchers.length)]
-    const [first] = await items.find(listOf(watcher), { sort: { _id: -1 }, skip: ITEMS_MAX, limit: 1 }).toArray()
+    const [first] = await items.find(feedOf(watcher), { sort: { _id: -1 }, skip: ITEMS_MAX, limit: 1 }).toArray()
     if (first === undefined) return
-    const { _id: { $gte } } = listOf(watcher)
+    const { _id: { $gte } } = feedOf(watcher)
     await items.deleteMany({ _id: /** @type {any} */ ({ $gte, $lte: first._id }) })
   }
 
@@ -79,7 +79,7 @@ export function createFeedItems ({ connection, models }) {
      */
     async changesOf ({ _id: watcher }, { before, from, limit }) {
       const found = await items
-        .find(listOf(watcher, { before, from }), { sort: { _id: -1 }, limit: limit + 1 })
+        .find(feedOf(watcher, { before, from }), { sort: { _id: -1 }, limit: limit + 1 })
         .toArray()
       const ids = found.slice(0, limit).map(({ _id: { revision } }) => revision)
       const revisions = await Revisions

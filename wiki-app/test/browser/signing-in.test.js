@@ -119,6 +119,7 @@ test('an invited person chooses a password in the browser, signs in, and makes a
   await hers.getByLabel('Your name in this wiki').fill('Ana Novak')
   await hers.getByLabel('Your password').fill('a new password')
   await hers.getByRole('main').getByRole('button', { name: 'Sign in' }).click()
+  await hers.waitForURL('/')
   await hers.locator('header').getByRole('link', { name: 'Ana Novak' }).click()
   await hers.getByRole('link', { name: 'Your account' }).click()
   await hers.getByLabel('What the token is for').fill('a program')
