@@ -112,7 +112,7 @@ async function requestEverything (app) {
   await send('POST', '/api/v1/pages/x/revert', { revision: 1 })
   await send('POST', '/edit/revert/y', { revision: '1' })
   await send('POST', '/edit/revert-author', { author: 'editor' })
-  await send('POST', '/edit/topic/x', { topic: 'A topic', content: 'A message' })
+  await send('POST', '/edit/topic/Talk:x', { topic: 'A topic', content: 'A message' })
   await administer(app, send)
   await send('POST', '/edit/import', form({ files: new Blob(['imported']) }))
   const { rawPayload: zip } = await send('GET', '/api/v1/export')
@@ -168,7 +168,7 @@ const READ = [
   '/api/v1/changes?author=admin',
   '/edit/watching', '/edit/watch/a', '/edit/watch-author?author=editor', '/edit/new', '/edit/new/q', '/edit/text/a',
   '/edit/delete/a', '/edit/rename/a', '/edit/import', '/edit/short-link/a', '/edit/revert/a?revision=1',
-  '/edit/revert-author', '/edit/topic/a', '/edit/people', '/edit/people?after=a', '/edit/audit',
+  '/edit/revert-author', '/edit/topic/Talk:a', '/edit/people', '/edit/people?after=a', '/edit/audit',
   '/edit/account', '/edit/picture/FILE', '/edit/sign-in', '/readyz', '/favicon.ico', '/wiki', '/wiki/', '/api',
   '/api/', '/api/v1/openapi.json', '/robots.txt', '/sitemap.xml', '/sitemap/1.xml'
 ]

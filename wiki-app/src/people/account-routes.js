@@ -1,6 +1,7 @@
 import createError from '@fastify/error'
 import { nameOfPerson, SIGN_IN_URL } from '../access/access.js'
 import { PASSWORD_MAX_CHARS, PASSWORD_MIN_CHARS } from '../access/password.js'
+import { isPersonal } from '../access/roles.js'
 import { isLine, NAME_MAX_CHARS } from '../access/users.js'
 import { COPY_SCRIPT_URL } from '../assets.js'
 import { isUnsafe } from '../http/same-origin.js'
@@ -52,8 +53,8 @@ export async function accountRoutes (app, { account, passwords }) {
     done()
   })
   app.addHook('preHandler', (request, _reply, done) => {
-    const isByToken = isUnsafe(request.method) && request.headers.authorization !== undefined
-    done(isByToken ? new BySessionOnly() : undefined)
+    const isOfAccount = isUnsafe(request.method) && isPersonal(request.routeOptions.url)
+    done(isOfAccount && request.headers.authorization !== undefined ? new BySessionOnly() : undefined)
   })
   addInvitation(app, account, passwords)
   addAccount(app, account)
