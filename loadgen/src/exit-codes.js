@@ -27,6 +27,7 @@ const CODES = {
   TokenError: USAGE,
   WrongDatabaseError: USAGE,
   RepositoryError: USAGE,
+  SourceError: USAGE,
   WorktreeError: USAGE,
   CalibrationError: EXIT.violated,
   PlanError: EXIT.violated,

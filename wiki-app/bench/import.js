@@ -6,6 +6,7 @@ import path from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { parseArgs } from 'node:util'
 import { startMongod } from '@stevec/harness/mongod'
+import { requireTool } from '@stevec/harness/tools/locate'
 import { readConfig } from '../src/config.js'
 import { runImport } from '../src/moving/run-import.js'
 import { generatedDump } from '../test/mediawiki-dump.js'
@@ -32,7 +33,7 @@ try {
       config,
       kind: 'mediawiki',
       file,
-      ...values.converter === 'none' && { converter: { close: async () => {} } }
+      ...values.converter === 'none' ? { converter: { close: async () => {} } } : { pandoc: requireTool('pandoc').path }
     })
     clearInterval(timer)
     const seconds = (performance.now() - start) / 1000

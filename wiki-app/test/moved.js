@@ -14,6 +14,8 @@ export async function takeAll (reading, urls = {}) {
   const pictures = {}
   /** @type {Record<string, string>} */
   const untaken = {}
+  /** @type {Record<string, string>} */
+  const leftOut = {}
   for await (const moved of reading) {
     const { kind, source } = moved
     if (kind === 'page') {
@@ -25,7 +27,8 @@ export async function takeAll (reading, urls = {}) {
       const { alt, author } = moved
       pictures[source] = { alt, ...author !== undefined && { author }, bytes: await moved.read() }
       moved.stored(urls[source.slice(source.lastIndexOf('/') + 1)] ?? `/files/${source}`)
-    } else untaken[source] = moved.reason
+    } else if (kind === 'left-out') leftOut[source] = moved.reason
+    else untaken[source] = moved.reason
   }
-  return { pages, redirects, pictures, untaken }
+  return { pages, redirects, pictures, untaken, leftOut }
 }

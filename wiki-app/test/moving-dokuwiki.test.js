@@ -40,10 +40,13 @@ async function moved (t, folder, options = {}) {
   const pages = {}
   /** @type {Record<string, string>} */
   const untaken = {}
+  /** @type {Record<string, string>} */
+  const leftOut = {}
   /** @type {string[]} */
   const pictures = []
   for await (const thing of read(folder, { convert: pandoc.convert, ...options })) {
     if (thing.kind === 'untaken') untaken[thing.source] = thing.reason
+    if (thing.kind === 'left-out') leftOut[thing.source] = thing.reason
     if (thing.kind === 'picture') {
       pictures.push(`${thing.source} ${(await thing.read()).toString()}`)
       thing.stored(PICTURE)
@@ -57,7 +60,7 @@ async function moved (t, folder, options = {}) {
     assert.equal(pages[thing.name], undefined)
     pages[thing.name] = revisions
   }
-  return { pages, untaken, pictures }
+  return { pages, untaken, leftOut, pictures }
 }
 
 /** @param {Record<string, any>} pages @param {string} name */
@@ -102,7 +105,7 @@ test('a text that another program changed is a revision; a page without a histor
 })
 
 test('a deleted page stays away, one that was written again has its texts', async (t) => {
-  const { pages, untaken } = await moved(t, wikiOf(t, {
+  const { pages, leftOut } = await moved(t, wikiOf(t, {
     'meta/gone.changes': '100\t::1\tC\tgone\tana\t\t\n200\t::1\tD\tgone\tana\tremoved\t\n',
     'attic/gone.100.txt.gz': 'gone',
     'pages/back.txt': 'again',
@@ -111,7 +114,7 @@ test('a deleted page stays away, one that was written again has its texts', asyn
   }))
   assert.deepEqual(Object.keys(pages), ['back'])
   assert.deepEqual(pages.back.map((/** @type {any} */ { id }) => id), ['100', '300'])
-  assert.deepEqual(untaken, { 'gone.txt': 'It was deleted.' })
+  assert.deepEqual(leftOut, { 'gone.txt': 'It was deleted.' })
 })
 
 test('names: namespaces, spaces, other letters, the start page of a namespace', async (t) => {
@@ -128,7 +131,7 @@ test('names: namespaces, spaces, other letters, the start page of a namespace', 
 })
 
 test('links lead to the pages, wherever they start from, and pictures to their addresses', async (t) => {
-  const { pages, pictures, untaken } = await moved(t, wikiOf(t, {
+  const { pages, pictures, leftOut } = await moved(t, wikiOf(t, {
     'pages/ns/sub/page.txt': '[[other]] [[.:other|a b]] [[..:up]] [[:root#My part|r]] [[ns:]] ' +
       '[[ns:sub:]] [[Čebele]] [[wp>Bee]] ' +
       '[[https://a.b/?c=d&e|out]] [[#here]] [[ana@wiki.example]] [[\\\\server\\share|s]] [[root|{{ns:bee.png}}]]\n\n' +
@@ -146,7 +149,7 @@ test('links lead to the pages, wherever they start from, and pictures to their a
     '[[#here|here]] <ana@wiki.example> s (\\\\server\\share) [![](' + PICTURE + ')](/wiki/ns/sub/root)\n\n' +
     `![A bee](${PICTURE}) \`{{:ns:gone.png}}\` gone ![](${PICTURE}) \`{{manual.pdf}}\` Manual ` +
     '<https://a.b/c.png>\n')
-  assert.deepEqual(untaken, { 'media/ns/sub/manual.pdf': 'It is no picture (PNG, JPEG, GIF or WebP).' })
+  assert.deepEqual(leftOut, { 'media/ns/sub/manual.pdf': 'It is no picture (PNG, JPEG, GIF or WebP).' })
 })
 
 test('plugins stay as text or code, what is not formatted stays as it is, tags are tags', async (t) => {

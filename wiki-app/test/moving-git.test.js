@@ -345,7 +345,7 @@ test('the history of any repository of Markdown moves in: authors, dates, rename
   commit(directory, { 'other.txt': 'x' }, 'On the main line')
   git(directory, 'merge', '--quiet', '--no-ff', '--message', 'Merge', 'side')
 
-  const { pages, redirects, pictures, untaken } = await takeAll(readGit(directory, {}), { 'bee.png': '/files/b.png' })
+  const { pages, redirects, pictures, leftOut } = await takeAll(readGit(directory, {}), { 'bee.png': '/files/b.png' })
   assert.deepEqual(pages['docs/apis'], [
     {
       id: first,
@@ -367,7 +367,7 @@ test('the history of any repository of Markdown moves in: authors, dates, rename
   assert.deepEqual(Object.keys(pages).sort(), ['README', 'docs/apis', 'docs/side', 'gone'])
   assert.deepEqual(redirects, { })
   assert.deepEqual(Object.keys(pictures), ['img/bee.png'])
-  assert.deepEqual(Object.keys(untaken), ['main.c', 'other.txt'])
+  assert.deepEqual(Object.keys(leftOut), ['main.c', 'other.txt'])
   const again = await takeAll(readGit(directory, {}), { 'bee.png': '/files/b.png' })
   assert.deepEqual(again.pages, pages, 'each run reads the same')
 })

@@ -42,7 +42,7 @@ test('a vault of Obsidian moves in: names, links, pictures, tags, aliases, and t
     '.git/config.md': 'x',
     'Animals/.hidden.md': 'x'
   })
-  const { pages, redirects, pictures, untaken } = await takeAll(readMarkdown(directory, {}),
+  const { pages, redirects, pictures, untaken, leftOut } = await takeAll(readMarkdown(directory, {}),
     { 'bee.png': '/files/bee.png' })
   assert.deepEqual(Object.keys(pages).sort(), ['Animals/Bees', 'Animals/Wasps', 'Home'])
   const [home] = pages.Home
@@ -56,7 +56,7 @@ test('a vault of Obsidian moves in: names, links, pictures, tags, aliases, and t
   assert.deepEqual(redirects, { Apis: 'Animals/Bees', 7: 'Animals/Bees', Vespa: 'Animals/Wasps' },
     'an alias that is a page leads nowhere else')
   assert.deepEqual(pictures, { 'img/bee.png': { alt: 'bee', bytes: png(2, 2) } })
-  assert.deepEqual(Object.keys(untaken), ['notes.canvas'])
+  assert.deepEqual([Object.keys(leftOut), untaken], [['notes.canvas'], {}])
 })
 
 test('an unchanged file has the same id in each run, a changed one another', async (t) => {

@@ -1,4 +1,5 @@
-import { existsSync } from 'node:fs'
+import { statSync } from 'node:fs'
+import { requireTool } from '@stevec/harness/tools/locate'
 import { readConfig as readWikiConfig } from '@stevec/wiki-app/config'
 import { KINDS } from '@stevec/wiki-app/moving/kinds'
 import { isAllTaken, summaryOf } from '@stevec/wiki-app/moving/report'
@@ -9,8 +10,19 @@ import { UsageError } from '../usage-error.js'
 import { progressLine, wikiUri } from './backup-terminal.js'
 import { configWith, interruptSignal, refuseMore } from './options.js'
 
+/** @import {Choice} from '@stevec/wiki-app/moving/kinds' */
+
 const ON_CONFLICT = /** @type {const} */ (['keep', 'replace', 'fail'])
 const KIND_LINES = Object.entries(KINDS).map(([name, { does }]) => `  ${name.padEnd(10)} ${does}`).join('\n')
+
+/** Options that only some kinds have. @type {Record<string, Choice | 'redirects'>} */
+const CHOICES = {
+  namespaces: 'namespaces',
+  pictures: 'pictures',
+  'include-files': 'includeFiles',
+  redirects: 'redirects',
+  'old-path': 'redirects'
+}
 
 /** @type {import('../cli.js').Command} */
 export const command = {
@@ -19,7 +31,7 @@ export const command = {
 
 Puts the pages of another wiki into this wiki's database: every revision with its date, author and
 summary, redirects, and pictures. This wiki may run meanwhile; it shows each page when it is in.
-Run again after an interruption, or with a newer dump: what is in already stays as it is.
+Run again after an interruption, or with a newer FILE: what is in already stays as it is.
 
 KIND:
 ${KIND_LINES}
@@ -28,13 +40,16 @@ ${KIND_LINES}
   --dry-run           writes nothing, and says what would be done
   --on-conflict WHAT  with a page that was written or changed here: keep it (default), replace (the
                       moved text becomes its newest revision), or fail (it counts as not taken)
+  --report FILE       a line of JSON for each page: source, name, result, revisions, problem
+
+of mediawiki:
   --pictures FOLDER   pictures beside the dump: MediaWiki's folder images
   --include-files     pictures that are in the dump itself
   --namespaces LIST   to take, with commas between: names, numbers, main, all (default main)
-  --report FILE       a line of JSON for each page: source, name, result, revisions, problem
   --redirects FILE    a map for nginx, which leads from the old addresses to the new ones
   --old-path PATH     where pages were: /wiki/ (default), /, /index.php/
 
+mediawiki and dokuwiki need pandoc (stevec setup --with pandoc), git needs git.
 Give it the wiki's settings, too, if it has any of PICTURE_…, CACHE_POLICY, PURGE_…, PUBLIC_URL,
 PAGE_MAX_BYTES: a CDN then drops what has changed.
 
@@ -45,7 +60,9 @@ Examples:
   stevec import mediawiki dump.xml.gz --pictures images --report report.jsonl
   stevec import mediawiki newer.xml.gz --uri 'mongodb://127.0.0.1:27027/stevec?replicaSet=stevec'
   stevec import mediawiki dump.xml --namespaces main,Help --redirects old-addresses.conf
-  bzcat dump.xml.bz2 | stevec import mediawiki /dev/stdin`,
+  bzcat dump.xml.bz2 | stevec import mediawiki /dev/stdin
+  stevec import dokuwiki /srv/dokuwiki/data
+  stevec import git moved`,
   options: {
     uri: { type: 'string' },
     'dry-run': { type: 'boolean' },
@@ -60,6 +77,7 @@ Examples:
   async run ({ values, positionals }) {
     refuseMore(positionals, 2)
     const { kind, file } = sourceOf(positionals)
+    refuseForeign(values, kind)
     const options = optionsOf(values)
     const config = configWith(values)
     const { dryRun } = options
@@ -69,6 +87,7 @@ Examples:
       kind,
       file,
       ...options,
+      pandoc: KINDS[kind].from && requireTool('pandoc').path,
       signal: interruptSignal(),
       onProgress: (soFar, { done, total }) =>
         progress.say(`${total > 0 ? `${Math.floor(100 * done / total)} % read, ` : ''}${summaryOf(soFar, dryRun)}`)
@@ -88,9 +107,27 @@ function sourceOf ([kind, file]) {
   if (!Object.hasOwn(KINDS, kind)) {
     throw new UsageError(`there is no kind "${kind}"${didYouMean(kind, kinds) || `; there is: ${kinds.join(', ')}`}`)
   }
-  if (file === undefined) throw new UsageError(`FILE is missing: ${KINDS[kind].does}`)
-  if (!existsSync(file)) throw new UsageError(`there is no file ${file}`)
+  const { does, isFolder = false } = KINDS[kind]
+  if (file === undefined) throw new UsageError(`FILE is missing: ${does}`)
+  const found = statSync(file, { throwIfNoEntry: false })
+  if (found === undefined) throw new UsageError(`there is no ${isFolder ? 'folder' : 'file'} ${file}`)
+  if (found.isDirectory() !== isFolder) {
+    throw new UsageError(`${file} is ${isFolder ? 'no' : 'a'} folder; ${kind} takes ${does}`)
+  }
   return { kind, file }
+}
+
+/**
+ * @param {Record<string, any>} values @param {string} kind
+ * @throws {UsageError} for options that this kind has no use for
+ */
+function refuseForeign (values, kind) {
+  const { choices = [], hasOldAddresses = false } = KINDS[kind]
+  for (const name of Object.keys(values)) {
+    const choice = CHOICES[name]
+    if (choice === undefined || (choice === 'redirects' ? hasOldAddresses : choices.includes(choice))) continue
+    throw new UsageError(`--${name} is not for ${kind}; leave it out`)
+  }
 }
 
 /** @param {Record<string, any>} values @throws {UsageError} */
@@ -102,7 +139,7 @@ function optionsOf (values) {
   if (values['old-path'] !== undefined && values.redirects === undefined) {
     throw new UsageError('--old-path belongs to --redirects FILE')
   }
-  if (values.pictures !== undefined && !existsSync(values.pictures)) {
+  if (values.pictures !== undefined && !statSync(values.pictures, { throwIfNoEntry: false })?.isDirectory()) {
     throw new UsageError(`there is no folder ${values.pictures}`)
   }
   return {

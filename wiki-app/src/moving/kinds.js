@@ -1,8 +1,15 @@
 /** @import {Convert, Reader} from './content.js' */
 
+/** Of the reader's, see content.js. @typedef {'namespaces' | 'pictures' | 'includeFiles'} Choice */
+
 /**
- * `from`: the markup that a converter takes; absent where texts are Markdown.
- * @typedef {{reader: () => Promise<Reader>, from?: 'mediawiki' | 'dokuwiki', does: string}} Kind
+ * @typedef {object} Kind
+ * @property {() => Promise<Reader>} reader
+ * @property {'mediawiki' | 'dokuwiki'} [from]  the markup that pandoc converts; absent where texts are Markdown
+ * @property {string} does
+ * @property {Choice[]} [choices]  what the reader has a use for
+ * @property {boolean} [hasOldAddresses]  there is a map of them, see old-addresses.js
+ * @property {boolean} [isFolder]
  */
 
 /** Of wikis that can be moved in. Loaded when it is needed. @type {Record<string, Kind>} */
@@ -10,17 +17,34 @@ export const KINDS = {
   mediawiki: {
     reader: async () => (await import('./mediawiki/reader.js')).readMediaWiki,
     from: 'mediawiki',
-    does: 'an XML dump of MediaWiki (dumpBackup.php --full, Special:Export), .xml or .xml.gz'
+    does: 'an XML dump of MediaWiki (dumpBackup.php --full, Special:Export), .xml or .xml.gz',
+    choices: ['namespaces', 'pictures', 'includeFiles'],
+    hasOldAddresses: true
+  },
+  dokuwiki: {
+    reader: async () => (await import('./dokuwiki/reader.js')).read,
+    from: 'dokuwiki',
+    does: 'the folder data of DokuWiki, as it is on its server',
+    isFolder: true
+  },
+  git: {
+    reader: async () => (await import('./git/read.js')).readGit,
+    does: 'a repository of Markdown, maybe from `stevec export git`',
+    isFolder: true
+  },
+  markdown: {
+    reader: async () => (await import('./markdown/read.js')).readMarkdown,
+    does: 'a folder of Markdown and pictures: Obsidian, MkDocs',
+    isFolder: true
   }
 }
 
 /**
- * @param {Kind} kind
+ * @param {Kind} kind @param {string} [pandoc]  its path
  * @returns {Promise<{convert?: Convert, close: () => Promise<void>}>}
  */
-export async function converterOf ({ from }) {
+export async function converterOf ({ from }, pandoc) {
   if (from === undefined) return { close: async () => {} }
-  // A specifier that is no literal: the module may be absent.
-  const { createPandoc } = await import(new URL('./pandoc/pandoc.js', import.meta.url).href)
-  return createPandoc({ from })
+  const { createPandoc } = await import('./pandoc/pandoc.js')
+  return createPandoc({ from, command: pandoc })
 }

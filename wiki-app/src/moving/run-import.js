@@ -20,6 +20,7 @@ import { openReport } from './report.js'
  * @property {{file: string, oldPath: string}} [redirects]  a file for a map of nginx
  * @property {AbortSignal} [signal]
  * @property {(totals: Totals, read: {done: number, total: number}) => void} [onProgress]
+ * @property {string} [pandoc]  its path, for kinds that need it
  * @property {{convert?: Convert, close: () => Promise<void>}} [converter]  default: that of the kind
  * @property {Pick<ReaderOptions, 'namespaces' | 'pictures' | 'includeFiles'>} [reading]
  */
@@ -31,10 +32,11 @@ import { openReport } from './report.js'
  * @throws {Error} AbortError, ConfigError; of the files, the converter, the database
  */
 export async function runImport ({
-  config, kind, file, onConflict, dryRun = false, report, redirects, signal, onProgress = () => {}, converter, reading
+  config, kind, file, onConflict, dryRun = false, report, redirects, signal, onProgress = () => {}, pandoc, converter,
+  reading
 }) {
   const read = await KINDS[kind].reader()
-  const { convert, close } = converter ?? await converterOf(KINDS[kind])
+  const { convert, close } = converter ?? await converterOf(KINDS[kind], pandoc)
   /** @type {(() => Promise<void>)[]} */
   const closing = [close]
   try {
@@ -44,18 +46,18 @@ export async function runImport ({
     closing.push(wiki.close)
     const addresses = redirects && createOldAddresses(redirects)
     const moving = createMoving({ ...wiki, kind, onConflict, dryRun, signal })
-    const bytes = { done: 0, total: 0 }
+    const soFarRead = { done: 0, total: 0 }
     const things = read(file, {
       ...reading,
       signal,
       convert,
       newestStored: moving.newestStored,
-      onRead (done, total) { Object.assign(bytes, { done, total }) }
+      onRead (done, total) { Object.assign(soFarRead, { done, total }) }
     })
     const totals = await moving.run(things, async (outcome, soFar) => {
       addresses?.add(outcome)
       await lines?.add(outcome)
-      onProgress(soFar, bytes)
+      onProgress(soFar, soFarRead)
     })
     if (redirects) await addresses?.write(redirects.file)
     const problems = addresses?.isFull() ? ['the map of old addresses has the first 200 000 alone'] : []

@@ -1,5 +1,6 @@
 import { stat } from 'node:fs/promises'
 import path from 'node:path'
+import { SourceError } from '../source-error.js'
 import { createNames, idOf, withoutAccents } from './names.js'
 import { changesOf, revisionsOf } from './revisions.js'
 import { FileError, openTree } from './tree.js'
@@ -16,7 +17,7 @@ const CHANGES = '.changes'
  * DokuWiki's folder `data`, or the folder that contains it. https://www.dokuwiki.org/devel:dirlayout
  * @type {Reader}
  */
-export async function * read (folder, { signal, convert, onRead }) {
+export async function * read (folder, { signal, convert, onRead, newestStored = async () => null }) {
   if (convert === undefined) throw new TypeError('DokuWiki needs a converter')
   const tree = await openTree(await dataFolder(folder))
   /** Addresses by id. @type {Map<string, string>} */
@@ -49,21 +50,17 @@ export async function * read (folder, { signal, convert, onRead }) {
     }
     const id = idOf(name)
     const about = { page: id, pictureUrl, pageName: names.linked }
+    const known = { source: name, name: names.nameOf(id) }
     let missing = 0
-    /** @type {string[]} */
-    const problems = []
     const revisions = revisionsOf({
       tree,
       file: name.slice(0, -TEXT.length),
       convert: /** @type {NonNullable<ReaderOptions['convert']>} */ (convert),
       about,
-      onMissing: () => { missing++ },
-      onProblem: (problem) => problems.push(problem)
+      stored: await newestStored(known),
+      onMissing: () => { missing++ }
     })
-    yield { kind: 'page', source: name, name: names.nameOf(id), revisions }
-    if (problems.length > 0) {
-      yield { kind: 'untaken', source: name, reason: `The markup of ${counted(problems.length)}: ${problems[0]}` }
-    }
+    yield { kind: 'page', ...known, revisions }
     if (missing > 0) {
       yield { kind: 'untaken', source: name, reason: `Not to be found in “attic”: ${counted(missing)}.` }
     }
@@ -73,13 +70,13 @@ export async function * read (folder, { signal, convert, onRead }) {
 /** @param {number} revisions */
 const counted = (revisions) => revisions === 1 ? 'one revision' : `${revisions} revisions`
 
-/** @param {string} folder @throws {Error} when it is none of DokuWiki's */
+/** @param {string} folder @throws {SourceError} when it is none of DokuWiki's */
 async function dataFolder (folder) {
   for (const data of [folder, path.join(folder, 'data')]) {
     const isThere = await stat(path.join(data, 'pages')).then((found) => found.isDirectory(), () => false)
     if (isThere) return data
   }
-  throw new Error(`${folder} has no folder “pages”; give DokuWiki's folder “data”, as it is on the server`)
+  throw new SourceError(`${folder} has no folder “pages”; give DokuWiki's folder “data”, as it is on the server`)
 }
 
 /** @param {Tree} tree @param {string} name  of a page @returns {Promise<string | null>} why it cannot be read */
@@ -103,7 +100,7 @@ async function * picturesOf (tree, pictures, signal) {
     signal?.throwIfAborted()
     const source = `media/${name}`
     if (!isFile || !PICTURE.test(name)) {
-      yield { kind: 'untaken', source, reason: 'It is no picture (PNG, JPEG, GIF or WebP).' }
+      yield { kind: 'left-out', source, count: 1, reason: 'It is no picture (PNG, JPEG, GIF or WebP).' }
       continue
     }
     yield /** @satisfies {MovedPicture} */ ({
@@ -130,6 +127,6 @@ async function * deletedPages (tree, signal) {
     if (!isFile || !name.endsWith(CHANGES) || name.startsWith('_')) continue
     const page = `${name.slice(0, -CHANGES.length)}${TEXT}`
     if (await tree.size(`pages/${page}`) > 0) continue
-    yield { kind: 'untaken', source: page, reason: 'It was deleted.' }
+    yield { kind: 'left-out', source: page, count: 1, reason: 'It was deleted.' }
   }
 }

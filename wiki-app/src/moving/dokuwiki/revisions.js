@@ -49,11 +49,11 @@ export async function changesOf (tree, file) {
  * @param {string} page.file  relative to `pages`, without `.txt`
  * @param {Convert} page.convert
  * @param {AboutTexts} page.about
+ * @param {string | null} page.stored  the id of the newest revision that is here already
  * @param {() => void} page.onMissing  called for each revision of which the text is not there
- * @param {(problem: string) => void} page.onProblem  called for each text that is not converted
  * @returns {AsyncGenerator<MovedRevision>}
  */
-export async function * revisionsOf ({ tree, file, convert, about, onMissing, onProblem }) {
+export async function * revisionsOf ({ tree, file, convert, about, stored, onMissing }) {
   /** @type {Stored[]} */
   let batch = []
   let chars = 0
@@ -61,16 +61,24 @@ export async function * revisionsOf ({ tree, file, convert, about, onMissing, on
     const results = await convert(batch.map(({ text }) => text), about)
     for (const [index, { change: { id, author, summary, createdAt } }] of batch.entries()) {
       const { content, tags = [], problem } = results[index]
-      if (problem !== undefined) onProblem(problem)
-      yield { id, content, tags, author, summary, createdAt }
+      yield { id, content, tags, author, summary, createdAt, ...problem !== undefined && { problem } }
     }
     batch = []
     chars = 0
   }
 
-  for await (const stored of storedTexts(tree, file, onMissing)) {
-    batch.push(stored)
-    chars += stored.text.length
+  let isStored = stored !== null
+  for await (const each of storedTexts(tree, file, onMissing)) {
+    if (isStored) {
+      const { change: { id, author, summary, createdAt }, text } = each
+      // DokuWiki gives a change of another program its number later.
+      const isNewest = id === stored || hashOf(text) === stored
+      isStored = !isNewest
+      yield { id: isNewest ? stored : id, content: '', author, summary, createdAt }
+      continue
+    }
+    batch.push(each)
+    chars += each.text.length
     if (batch.length >= BATCH_MAX || chars >= BATCH_MAX_CHARS) yield * converted()
   }
   if (batch.length > 0) yield * converted()
@@ -96,9 +104,11 @@ async function * storedTexts (tree, file, onMissing) {
   const text = current?.bytes.toString('utf8')
   if (current === null || text === undefined || (newest !== undefined && text === last)) return
   const createdAt = new Date(Math.max(current.modifiedAt.getTime(), newest?.createdAt.getTime() ?? 0))
-  const id = createHash('sha256').update(text).digest('hex').slice(0, ID_CHARS)
-  yield { change: { id, createdAt, author: '', summary: '', isDeletion: false }, text }
+  yield { change: { id: hashOf(text), createdAt, author: '', summary: '', isDeletion: false }, text }
 }
+
+/** @param {string} text */
+const hashOf = (text) => createHash('sha256').update(text).digest('hex').slice(0, ID_CHARS)
 
 /** @param {Tree} tree @param {string} file @param {string} time @returns {Promise<string | undefined>} */
 async function oldText (tree, file, time) {

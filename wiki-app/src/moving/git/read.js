@@ -2,7 +2,7 @@ import { Folder } from '../../archive/folder.js'
 import { nameOfFile } from '../../archive/file-names.js'
 import { aboutPicture } from '../../archive/picture-files.js'
 import { pageName } from '../../markdown/page-address.js'
-import { createTexts, NAME_TAKEN, PICTURE_MAX_BYTES, redirectsOf, TEXT_MAX_BYTES } from '../texts.js'
+import { createTexts, NAME_TAKEN, OTHER_KIND, PICTURE_MAX_BYTES, redirectsOf, TEXT_MAX_BYTES } from '../texts.js'
 import { commitsTo, mainLine } from './commits.js'
 import { FORMER_NAMES } from './former-names.js'
 import { RepositoryError } from './git.js'
@@ -12,7 +12,7 @@ import { revisionsOf } from './read-revisions.js'
 import { openRepository } from './repository.js'
 import { readTree } from './tree.js'
 
-/** @import {Moved, MovedPicture, Untaken} from '../content.js' */
+/** @import {LeftOut, Moved, MovedPicture, Untaken} from '../content.js' */
 /** @import {Objects} from './objects.js' */
 /** @import {RepositoryPage} from './page-histories.js' */
 /** @import {Tree} from './tree.js' */
@@ -66,7 +66,7 @@ async function sort (folder, head, histories, signal) {
   }
 }
 
-/** @param {Reading} reading @returns {Generator<MovedPicture | Untaken>} */
+/** @param {Reading} reading @returns {Generator<MovedPicture | Untaken | LeftOut>} */
 function * files ({ tree: { pictures, refused }, histories, objects, links }) {
   for (const [path, hash] of pictures) {
     const { alt, author } = { ...aboutPicture(/** @type {any} */ ({ path })), ...histories.pictures.get(path) }
@@ -84,7 +84,9 @@ function * files ({ tree: { pictures, refused }, histories, objects, links }) {
     }
   }
   for (const { path, refusal } of refused) {
-    if (path !== FORMER_NAMES || !histories.hasExported) yield { kind: 'untaken', source: path, reason: refusal }
+    if (path === FORMER_NAMES && histories.hasExported) continue
+    if (refusal === OTHER_KIND) yield { kind: 'left-out', source: path, count: 1, reason: refusal }
+    else yield { kind: 'untaken', source: path, reason: refusal }
   }
 }
 

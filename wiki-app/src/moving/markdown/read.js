@@ -6,23 +6,27 @@ import { aboutPicture } from '../../archive/picture-files.js'
 import {
   createTexts, NAME_TAKEN, NOT_UTF8, OTHER_KIND, PICTURE_MAX_BYTES, redirectsOf, TEXT_MAX_BYTES, TOO_LONG
 } from '../texts.js'
+import { SourceError } from '../source-error.js'
 import { filesBelow, readBelow } from './files.js'
 
 /** @import {Moved, MovedPage, MovedPicture, Untaken} from '../content.js' */
 
 /** @typedef {ReturnType<typeof createTexts>} Texts */
-/** @typedef {{root: string, texts: Texts, folder: Folder, signal?: AbortSignal}} Reading */
+/**
+ * @typedef {{root: string, texts: Texts, folder: Folder, signal?: AbortSignal,
+ *   newestStored: NonNullable<import('../content.js').ReaderOptions['newestStored']>}} Reading
+ */
 
 /**
  * A folder of Markdown: the notes of Obsidian, the `docs` of a project. A page has one revision, of the time of its
  * file; a file that changes since becomes another one.
  * @type {import('../content.js').Reader}
  */
-export async function * readMarkdown (from, { signal, onRead = () => {} } = {}) {
+export async function * readMarkdown (from, { signal, onRead = () => {}, newestStored = async () => null } = {}) {
   const root = await folderAt(from)
   const folder = new Folder()
   const texts = createTexts(folder)
-  const reading = { root, texts, folder, signal }
+  const reading = { root, texts, folder, newestStored, signal }
   try {
     /** @type {string[]} */
     const pages = []
@@ -30,7 +34,7 @@ export async function * readMarkdown (from, { signal, onRead = () => {} } = {}) 
       if (refusal !== undefined) yield untaken(path, refusal)
       else if (isPageFile(path)) pages.push(path)
       else if (isPictureFile(path)) yield pictureOf(path, reading)
-      else yield untaken(path, OTHER_KIND)
+      else yield { kind: 'left-out', source: path, count: 1, reason: OTHER_KIND }
     }
     const { aliases, total } = await survey(pages, reading)
     const taken = new Set(pages.flatMap((path) => folder.nameOf(path) ?? []))
@@ -47,10 +51,10 @@ export async function * readMarkdown (from, { signal, onRead = () => {} } = {}) 
   }
 }
 
-/** @param {string} from @returns {Promise<string>} @throws {Error} */
+/** @param {string} from @returns {Promise<string>} @throws {SourceError} */
 async function folderAt (from) {
   const found = await stat(from).catch(() => null)
-  if (!found?.isDirectory()) throw new Error(`there is no folder ${from}`)
+  if (!found?.isDirectory()) throw new SourceError(`there is no folder ${from}`)
   return realpath(from)
 }
 
@@ -84,7 +88,7 @@ async function survey (pages, { root, texts, folder, signal }) {
 }
 
 /** @param {string} path @param {Reading} reading @returns {Promise<(MovedPage | Untaken) & {bytes?: number}>} */
-async function pageOf (path, { root, texts, folder }) {
+async function pageOf (path, { root, texts, folder, newestStored }) {
   let file
   try {
     file = await readBelow(root, path, TEXT_MAX_BYTES)
@@ -97,13 +101,21 @@ async function pageOf (path, { root, texts, folder }) {
   const name = folder.nameOf(path)
   if (name === undefined) return untaken(path, NAME_TAKEN)
   const { content, tags, author = '' } = text
-  const id = createHash('sha256').update(JSON.stringify([content, tags])).digest('hex').slice(0, 32)
-  const revision = { id, content, tags, author, summary: '', createdAt: file.modifiedAt }
-  return { kind: 'page', source: path, name, revisions: only(revision), bytes: file.bytes.length }
+  const hash = hashOf([content, tags], 32)
+  const stored = await newestStored({ source: path, name })
+  const revision = { content, tags, author, summary: '', createdAt: file.modifiedAt }
+  const revisions = stored === null || stored.startsWith(hash)
+    ? [{ ...revision, id: stored ?? hash }]
+    // A text that was there before is a revision of its own when it comes back.
+    : [{ ...revision, id: stored, content: '' }, { ...revision, id: `${hash}-${hashOf(stored, 8)}` }]
+  return { kind: 'page', source: path, name, revisions: each(revisions), bytes: file.bytes.length }
 }
 
-/** @param {import('../content.js').MovedRevision} revision */
-async function * only (revision) { yield revision }
+/** @param {unknown} value @param {number} chars */
+const hashOf = (value, chars) => createHash('sha256').update(JSON.stringify(value)).digest('hex').slice(0, chars)
+
+/** @param {import('../content.js').MovedRevision[]} revisions */
+async function * each (revisions) { yield * revisions }
 
 /** @param {string} path @param {Reading} reading @returns {MovedPicture} */
 const pictureOf = (path, { root, folder }) => ({
