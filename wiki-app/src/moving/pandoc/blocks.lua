@@ -81,8 +81,19 @@ local function code_apart(paragraph)
   return blocks
 end
 
+-- Whether there is anything to set apart. To look at each word from Lua takes longer than all of pandoc.
+local function has_apart(paragraph)
+  local found = false
+  paragraph:walk({
+    Code = function(code) found = found or code.attributes.source ~= nil end,
+    Span = function(span) found = found or span.classes:includes("thumb") end
+  })
+  return found
+end
+
 -- Pictures with a caption that is shown stand before their paragraph, each with its caption below.
 function _M.apart(paragraph)
+  if not has_apart(paragraph) then return nil end
   local blocks, rest = code_apart(paragraph), pandoc.Inlines({})
   if #blocks > 1 or (blocks[1] and blocks[1].t == "RawBlock") then
     return pandoc.Blocks(blocks):walk({ Para = _M.apart, Plain = _M.apart })

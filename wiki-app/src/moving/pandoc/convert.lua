@@ -62,6 +62,8 @@ local function convert(settings, text)
   return write(writer:blocks(doc, write)), tags
 end
 
+-- Values of pandoc stay in its memory until Lua collects what refers to them.
+collectgarbage("generational")
 write_frame("ready")
 while true do
   local settings = read_frame()

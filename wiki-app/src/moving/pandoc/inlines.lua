@@ -98,4 +98,29 @@ function _M.written(inlines)
   return out
 end
 
+-- What `written` has nothing to do with: words, links and code alone. To look at each word from Lua takes longer than
+-- all of pandoc.
+local function is_plain(paragraph)
+  local text = pandoc.utils.stringify(paragraph)
+  if text:find("&", 1, true) or text:find("^%s*[-=_]") then return false end
+  local is_all = true
+  local function other() is_all = false end
+  paragraph:walk({
+    Link = function(link) if pandoc.utils.stringify(link.content):find("^%s*[-=_]") then is_all = false end end,
+    Emph = other, Strong = other, Strikeout = other, Subscript = other, Superscript = other, Underline = other,
+    SmallCaps = other, Quoted = other, Cite = other, Span = other, Image = other, Note = other, Math = other,
+    RawInline = other, LineBreak = other
+  })
+  return is_all
+end
+
+function _M.all_written(blocks)
+  local out = pandoc.Blocks({})
+  for _, block in ipairs(blocks) do
+    if (block.t == "Para" or block.t == "Plain" or block.t == "Header") and is_plain(block) then out:insert(block)
+    else out:extend(pandoc.Blocks({ block }):walk({ Inlines = _M.written })) end
+  end
+  return out
+end
+
 return _M

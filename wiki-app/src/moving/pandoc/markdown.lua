@@ -199,7 +199,7 @@ function Writer:blocks(doc, write)
   self:resolve(doc)
   local blocks = doc.blocks:walk({ Figure = blocks_of.figure })
   blocks = blocks:walk(self:first_filter())
-  blocks = blocks:walk({ Inlines = inlines_of.written })
+  blocks = inlines_of.all_written(blocks)
   blocks = blocks:walk({
     Link = function(link)
       if is_wiki_link(link) then return self:link(link.content, self.marks:restored(link.target)) end
