@@ -4,6 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { test } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { MongoClient } from 'mongodb'
 import { get, untilCounted, useWiki } from '@stevec/wiki-app/test/helper'
@@ -163,8 +164,8 @@ async function seenIn (uri) {
       const revisions = await db.collection('revisions').find({ page: history }).sort({ revision: 1 }).toArray()
       seen.push([
         _id, { revision, content, tags, html, isDeleted: Boolean(deletedAt) },
-        revisions.map(({ revision, content, tags, author, summary, deleted = false }) =>
-          ({ revision, content, tags, author, summary, deleted }))
+        revisions.map(({ revision, content, tags, author, summary, created_at: at, deleted = false }) =>
+          ({ revision, content, tags, author, summary, at, deleted }))
       ])
     }
     const files = /** @type {any[]} */ (await db.collection('files.files').find().sort({ filename: 1 }).toArray())
@@ -198,6 +199,8 @@ test('an export to git that is imported elsewhere is the same wiki', async (t) =
   }
   await put('Again', { content: 'back', summary: 'here again' })
 
+  // Dates of the last two seconds would be put back, see dateAfter.
+  await setTimeout(2_100)
   const folder = path.join(folderOf(t, {}), 'moved')
   const exported = await run(['export', 'git', folder, '--uri', from])
   assert.equal(exported.exitCode, 0, exported.stderr)
