@@ -14,8 +14,8 @@ export const command = {
 
 Writes the wiki, as it is at one moment, into the git repository in FOLDER: a commit for each
 revision, with its author, date and summary, a Markdown file for each page, and the pictures. FOLDER
-is a repository (bare, too), or it is empty or new. The wiki keeps running meanwhile. Exporting again
-appends what is new. Accounts, sessions and what people watch are not in it. It needs git.
+is a repository (bare, too), or it is empty or new. The wiki keeps running meanwhile. Exporting
+again appends what is new. Accounts, sessions and what people watch are not in it. It needs git.
 Pictures outside the database need the wiki's settings PICTURE_FOLDER or PICTURE_S3_….
 
   --uri URI    the database (default MONGODB_URI, then the wiki of \`stevec up\`)

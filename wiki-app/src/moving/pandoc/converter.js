@@ -17,6 +17,8 @@ const CHECK_INTERVAL_MS = 100
 const WALL_FACTOR = 20
 const START_MAX_MS = 60_000
 const CLOSE_MAX_MS = 2_000
+/** A process keeps some 30 to 80 kB of each text: one that had many would reach its limit of memory. */
+const TEXTS_MAX = 1_000
 const STDERR_MAX_CHARS = 1_000
 /** Of GHC: https://downloads.haskell.org/ghc/latest/docs/users_guide/runtime_control.html */
 const EXIT_OUT_OF_MEMORY = 251
@@ -71,6 +73,7 @@ function startPandoc ({ command, from, limits }) {
 export function createConverter (options) {
   /** @type {Running | null} */
   let running = null
+  let texts = 0
 
   return {
     /**
@@ -81,13 +84,17 @@ export function createConverter (options) {
      */
     async convert (text, settings, answer) {
       // A killed one must not answer to the next text.
-      if (running === null || running.hasEnded || running.child.killed) running = startPandoc(options)
+      if (running === null || running.hasEnded || running.child.killed) {
+        running = startPandoc(options)
+        texts = 0
+      }
       const current = running
       try {
         const outcome = await converse(current, { text, settings, answer, limits: options.limits })
         return { ...outcome, started: current.ready }
       } finally {
         current.onFrame = current.onEnd = () => {}
+        if (++texts >= TEXTS_MAX) current.child.kill('SIGKILL')
       }
     },
 
