@@ -45,8 +45,16 @@ function _M.figure(figure)
   return blocks
 end
 
+local function has_code_or_maths(paragraph)
+  local found = false
+  local function find() found = true end
+  paragraph:walk({ Code = find, Math = find })
+  return found
+end
+
 -- A paragraph that is one formula, lines of code, or nothing but what is not converted.
 function _M.paragraph(paragraph)
+  if not has_code_or_maths(paragraph) then return nil end
   local content = paragraph.content:filter(function(inline) return not is_blank(inline) end)
   if #content == 0 then return nil end
   if #content == 1 and content[1].t == "Math" and content[1].mathtype == "DisplayMath" then
@@ -85,7 +93,10 @@ end
 local function has_apart(paragraph)
   local found = false
   paragraph:walk({
-    Code = function(code) found = found or code.attributes.source ~= nil end,
+    Code = function(code)
+      local source = code.attributes.source
+      found = found or (source and source:find("\n", 1, true)) ~= nil
+    end,
     Span = function(span) found = found or span.classes:includes("thumb") end
   })
   return found

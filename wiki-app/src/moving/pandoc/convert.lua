@@ -58,8 +58,8 @@ local function convert(settings, text)
   local marks = marks_of.new()
   local prepared, tags = prepare(text, settings, marks)
   local doc = read(prepared, marks)
-  local writer = markdown.new(marks, settings.language, ask)
-  return write(writer:blocks(doc, write)), tags
+  local writer = markdown.new(marks, settings.language, ask, not text:find("[\xF3\xF4]"))
+  return marks:as_code(write(writer:blocks(doc, write))), tags
 end
 
 -- Values of pandoc stay in its memory until Lua collects what refers to them.

@@ -20,6 +20,8 @@ local function raw(text) return pandoc.RawInline("gfm", text) end
 local function edge_of(inline, is_first)
   if inline == nil then return "" end
   if inline.t == "Str" then
+    -- A mark that was left becomes code.
+    if inline.text:find(is_first and "^[\xF3\xF4]" or "[\xF3\xF4][\x80-\xBF]*$") then return SIGN end
     return inline.text:match(is_first and "^[\0-\x7F\xC2-\xFD][\x80-\xBF]*" or "[\0-\x7F\xC2-\xFD][\x80-\xBF]*$") or ""
   end
   if inline.t == "Space" or inline.t == "SoftBreak" or inline.t == "LineBreak" then return " " end

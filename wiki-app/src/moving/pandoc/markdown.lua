@@ -15,9 +15,10 @@ local function is_wiki_link(link) return link.classes:includes("wikilink") or li
 local Writer = {}
 Writer.__index = Writer
 
--- `ask(questions)` returns an answer to each: `page` and `href`, or `href`, or neither.
-function _M.new(marks, language, ask)
-  return setmetatable({ marks = marks, language = language, ask = ask, answers = {} }, Writer)
+-- `ask(questions)` returns an answer to each: `page` and `href`, or `href`, or neither. `may_leave`: marks may stay in
+-- the text until it is Markdown, as nothing else in it looks like one.
+function _M.new(marks, language, ask, may_leave)
+  return setmetatable({ marks = marks, language = language, ask = ask, answers = {}, may_leave = may_leave }, Writer)
 end
 
 -- Asks about all links and pictures of the text at once.
@@ -86,7 +87,8 @@ function Writer:picture(item, caption)
     inlines:extend(caption)
     return inlines
   end
-  local image = pandoc.Image(item.alt or pandoc.utils.stringify(caption), answer.href)
+  local alt = item.alt or self.marks:restored(pandoc.utils.stringify(caption)):gsub("%s+", " ")
+  local image = pandoc.Image(alt, answer.href)
   if not item.thumb then return image end
   local span = pandoc.Span({ image }, { class = "thumb" })
   span.content:extend(caption)
@@ -135,10 +137,46 @@ function Writer:outer_link(link)
   return with_target(link.content, target)
 end
 
--- What marks stand for, and what pandoc did not read.
+local function is_short_code(item)
+  return item.kind == "code" and item.source:find("%S") and not item.source:find("\n", 1, true)
+end
+
+-- Whether the marks of a paragraph can stay until it is Markdown: code between words, and none of it within a link.
+function Writer:can_leave(paragraph, text)
+  if not self.may_leave or self.marks:has_other(text, is_short_code) then return false end
+  if not text:gsub("[\xF3\xF4][\x80-\xBF]+", ""):find("%S") then return false end
+  local is_left = true
+  paragraph:walk({
+    Link = function(link)
+      if pandoc.utils.stringify(link.content):find("[\xF3\xF4]") then is_left = false end
+    end,
+    Note = function() is_left = false end
+  })
+  return is_left
+end
+
+-- Puts in what marks stand for. To look at each word from Lua takes longer than all of pandoc, so only where there are
+-- some.
+function Writer:without_marks(blocks)
+  local filter = {
+    Str = function(str) if str.text:find("[\xF3\xF4]") then return self:from_marks(str.text) end end
+  }
+  local function paragraph(block)
+    local text = pandoc.utils.stringify(block)
+    if text:find("[\xF3\xF4]") and not self:can_leave(block, text) then return block:walk(filter) end
+  end
+  local function other(block)
+    if pandoc.utils.stringify(block):find("[\xF3\xF4]") then return block:walk(filter) end
+  end
+  return blocks:walk({
+    Para = paragraph, Plain = paragraph, Header = paragraph, DefinitionList = other, LineBlock = other, Table = other,
+    Figure = other
+  })
+end
+
+-- What pandoc did not read.
 function Writer:first_filter()
   return {
-    Str = function(str) if str.text:find("[\xF3\xF4]") then return self:from_marks(str.text) end end,
     Code = function(code) return pandoc.Code(self.marks:restored(code.text)) end,
     CodeBlock = function(block)
       local language = block.classes[1] ~= "numberLines" and (block.classes[1] or ""):match("^[%w+#.-]+$")
@@ -155,11 +193,10 @@ function Writer:first_filter()
     Image = function(image) return self:image(image) end,
     Link = function(link)
       if not is_wiki_link(link) then return self:outer_link(link) end
+      if not pandoc.utils.stringify(link.content):find("&amp;", 1, true) then return nil end
       link.content = link.content:walk({ Str = function(str) return pandoc.Str((str.text:gsub("&amp;", "&"))) end })
       return link
-    end,
-    Div = function(div) return div.content end,
-    Para = blocks_of.paragraph
+    end
   }
 end
 
@@ -198,7 +235,8 @@ end
 function Writer:blocks(doc, write)
   self:resolve(doc)
   local blocks = doc.blocks:walk({ Figure = blocks_of.figure })
-  blocks = blocks:walk(self:first_filter())
+  blocks = self:without_marks(blocks:walk(self:first_filter()))
+  blocks = blocks:walk({ Div = function(div) return div.content end, Para = blocks_of.paragraph })
   blocks = inlines_of.all_written(blocks)
   blocks = blocks:walk({
     Link = function(link)
