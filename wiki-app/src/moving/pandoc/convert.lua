@@ -58,8 +58,9 @@ local function convert(settings, text)
   local marks = marks_of.new()
   local prepared, tags = prepare(text, settings, marks)
   local doc = read(prepared, marks)
-  local writer = markdown.new(marks, settings.language, ask, not text:find("[\xF3\xF4]"))
-  return marks:as_code(write(writer:blocks(doc, write))), tags
+  local may_leave = not text:find("[\xF3\xF4]")
+  local result = write(markdown.new(marks, settings.language, ask, may_leave):blocks(doc, write))
+  return may_leave and marks:as_code(result) or result, tags
 end
 
 -- Values of pandoc stay in its memory until Lua collects what refers to them.

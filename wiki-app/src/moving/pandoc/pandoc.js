@@ -4,6 +4,7 @@ import { codeBlock } from './code-block.js'
 import { createConverter } from './converter.js'
 import { dokuWikiLinks, dokuWikiSettings, mediaName } from './dokuwiki-links.js'
 import { mediaWikiLinks, mediaWikiSettings, withUpperFirst } from './mediawiki-links.js'
+import { joined, sectionsOf } from './sections.js'
 
 /** @import {AboutTexts, Convert, Converted} from '../content.js' */
 /** @import {Answer, Limits, Question} from './converter.js' */
@@ -18,9 +19,12 @@ const STARTS_MAX = 3
 /** pandoc cannot be run. */
 export class PandocError extends Error {}
 
+/** @param {string} text */
+const whole = (text) => [text]
+
 const MARKUPS = {
-  mediawiki: { settings: mediaWikiSettings, links: mediaWikiLinks, picture: withUpperFirst },
-  dokuwiki: { settings: dokuWikiSettings, links: dokuWikiLinks, picture: mediaName }
+  mediawiki: { settings: mediaWikiSettings, links: mediaWikiLinks, picture: withUpperFirst, sectionsOf },
+  dokuwiki: { settings: dokuWikiSettings, links: dokuWikiLinks, picture: mediaName, sectionsOf: whole }
 }
 
 /**
@@ -76,7 +80,17 @@ export function createPandoc ({ from, command = 'pandoc', processes = availableP
         const href = about.pictureUrl?.(MARKUPS[from].picture(target, about))
         return href === undefined ? {} : { href }
       })
-      return Promise.all(texts.map((text) => limit.run(() => convertOne(text, settings, answer))))
+      /** @type {Map<string, Promise<Converted>>} */
+      const converted = new Map()
+      const convertOnce = (/** @type {string} */ text) => {
+        const present = converted.get(text) ?? limit.run(() => convertOne(text, settings, answer))
+        converted.set(text, present)
+        return present
+      }
+      return Promise.all(texts.map(async (text) => {
+        const sections = texts.length === 1 ? [text] : MARKUPS[from].sectionsOf(text)
+        return sections.length < 2 ? convertOnce(text) : joined(await Promise.all(sections.map(convertOnce)))
+      }))
     },
 
     async close () {
