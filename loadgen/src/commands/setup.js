@@ -25,7 +25,7 @@ packages into node_modules/, Python packages into .venv/. Does nothing if nothin
   --with containers also buildah, runc, mmdebstrap and ip, to build and run the containers
   --with helm       also Helm (or HELM_BIN), for the tests of the chart; compiled by Go
   --with s3         also versitygw (or VERSITYGW_BIN), an S3 server for pictures; compiled by Go
-  --with pandoc     also pandoc (or PANDOC_BIN), for moving in from MediaWiki and DokuWiki; from PyPI
+  --with pandoc     also pandoc (or PANDOC_BIN), to move in from MediaWiki and DokuWiki; of PyPI
   --with wrk        also wrk (or WRK_BIN), the load of \`make bench\`
   --with image      also mmdebstrap, genimage, QEMU and others, to build and boot the board's image
                     (but for helm, s3 and pandoc, --with installs by apt-get, as root)
