@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { parseArgs } from 'node:util'
+import { claimMachine } from '@stevec/harness/machine-lock'
 import { startMongod } from '@stevec/harness/mongod'
 import { requireTool } from '@stevec/harness/tools/locate'
 import { readConfig } from '../src/config.js'
@@ -19,6 +20,7 @@ const { values } = parseArgs({
 })
 const pages = Number(values.pages ?? DEFAULT_PAGES)
 if (!Number.isInteger(pages) || pages < 1) throw new Error('--pages must be a whole number from 1')
+await claimMachine()
 const folder = mkdtempSync(path.join(tmpdir(), 'stevec-bench-import-'))
 const mongod = await startMongod()
 try {
