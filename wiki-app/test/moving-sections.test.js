@@ -13,7 +13,7 @@ const PARTS = [
   ': indented\n\n', ' code line\n\n', '== One ==\n\n', '=== Two ===\nIts text.\n\n', '== a = b ==\n\n',
   '== Spaces ==  \n\n', '== no heading\n\n', '== {{t}} ==\n\n', '===== Five =====\n\n', '====== Six ======\n\n',
   '= One sign =\n\n', '======\n\n', '== one == two ==\n\n', '----\n\n', '{{Box\n| a = 1\n\n== inside ==\n\n}}\n\n',
-  '{{open\n\n', '}}\n\n', '{|\n| a\n\n== in a cell ==\n\n|}\n\n', '[[open\n\n', '[[Category:Insects]]\n\n',
+  '{{open\n\n', '}}\n\n', 'close }} open {{\n\n', 'close ]] open [[\n\n', '{|\n| a\n\n== in a cell ==\n\n|}\n\n', '[[open\n\n', '[[Category:Insects]]\n\n',
   '[[category:Animals|x]] text\n\n', '[[File:Bee.png|thumb|A [[bee]]]]\n\n', '__NOTOC__\n\n',
   '<nowiki>\n\n== x ==\n\n</nowiki>\n\n', 'A note.<ref>x</ref>\n\n', '<!-- \n\n== x ==\n\n -->\n\n',
   '#REDIRECT [[x]]\n\n', '# one\n# two\n\n', '; term : text\n\n', '\u{F0000} private\n\n',

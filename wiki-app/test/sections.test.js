@@ -102,8 +102,10 @@ test('a section is found again when the page has changed since; when it is gone,
 
 test('an author whose page was renamed or deleted meanwhile gets the whole text, with what was typed', async (t) => {
   const app = await wiki.build(t)
-  await save(app, 'a', TEXT)
-  await save(app, 'b', TEXT)
+  for (const name of ['a', 'b']) {
+    const payload = { content: TEXT, tags: ['food', 'lists'] }
+    await app.inject({ method: 'PUT', url: `/api/v1/pages/${name}`, payload })
+  }
   await app.inject({ method: 'POST', url: '/edit/rename/a', payload: { to: 'c' } })
   await app.inject({ method: 'DELETE', url: '/wiki/b' })
   const renamed = await send(app, { base_revision: '1', section: '2', content: '## Drinks\n\ncoffee' })
@@ -111,8 +113,10 @@ test('an author whose page was renamed or deleted meanwhile gets the whole text,
   assert.match(renamed.body, /renamed this page to[^]*action="\/edit\/text\/c"/)
   assert.equal(typedIn(renamed.body), TEXT.replace('tea', 'coffee'))
   assert.doesNotMatch(renamed.body, /name="section"/)
+  assert.equal(fieldIn(renamed.body, 'tags'), 'food, lists')
   const deleted = await send(app, { base_revision: '1', section: '2', content: '## Drinks\n\ncoffee' }, { name: 'b' })
   assert.equal(deleted.statusCode, 409)
+  assert.equal(fieldIn(deleted.body, 'tags'), 'food, lists')
   assert.equal(typedIn(deleted.body), TEXT.replace('tea', 'coffee'))
 })
 

@@ -196,3 +196,21 @@ test('who watches a page sees what is new on its talk page, also after a renamin
     'New topic: second true', 'Renamed from “Talk:a” true', 'Renamed from “a” true', 'New topic: first true', ' true'
   ])
 })
+
+test('a reply goes to no other topic of the same name, and its summary is one short line', async (t) => {
+  const app = await wiki.build(t)
+  await save(app, 'Talk:a', '## Q\n\n> first\n\n## Q\n\n> second\n')
+  await save(app, 'Talk:a', '## Q\n\n> first\n\n## Q solved\n\n> second\n')
+  const gone = await say(app, { section: '2', base_revision: '1', content: 'To the second.' })
+  assert.equal(gone.statusCode, 409, gone.body)
+  assert.doesNotMatch(await rawOf(app), /To the second/)
+  const there = await say(app, { section: '1', base_revision: '1', content: 'To the first.' })
+  assert.equal(there.statusCode, 303, there.body)
+  assert.match(await rawOf(app), /> first\n\n> To the first\.[^]*## Q solved/)
+
+  await save(app, 'Talk:b', `## \u0001\u202E${'long '.repeat(1000)}\n\n> text\n`)
+  const reply = await say(app, { section: '1', base_revision: '1', content: 'Short.' }, { name: 'Talk:b' })
+  assert.equal(reply.statusCode, 303, reply.body)
+  const [{ summary }] = (await get(app, '/api/v1/pages/Talk:b/revisions')).json().items
+  assert.match(summary, /^Reply to: long [a-z ]{100,160}…$/)
+})

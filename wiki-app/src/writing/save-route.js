@@ -127,6 +127,7 @@ async function showConflict ({ store, oldRevisions }, { name, mine, conflict }, 
   const { newest, base, content, tags } = conflict
   // The page's revisions moved along: saving under its new name merges.
   const movedTo = newest === null ? await store.findRedirect(name) : null
+  const moved = movedTo === null ? null : await store.findSource(movedTo)
   const typed = typedIn(request, content)
   // The text is shown even if a comparison fails.
   const compare = async (/** @type {string} */ title, /** @type {string} */ before, /** @type {string} */ after) =>
@@ -137,7 +138,7 @@ async function showConflict ({ store, oldRevisions }, { name, mine, conflict }, 
       // The whole text.
       section: undefined,
       baseRevision: movedTo === null ? currentRevision(newest) : typed.baseRevision,
-      tags: (tags ?? newest?.tags ?? []).join(', ')
+      tags: (tags ?? (newest ?? moved ?? base)?.tags ?? []).join(', ')
     }),
     title: `Two edits of “${name}”`,
     movedTo,

@@ -27,17 +27,22 @@ function find ({ base, section: number, shown }) {
 }
 
 /**
- * By its path; of several with one path, the one with the same text, or the one at the same place among as many.
+ * By its path; where several have or had one path, the one with the same text, or with more after it,
+ * or the one at the same place among as many.
  * @param {Section} wanted @param {{before: Section[], now: Section[], base: string, shown: string}} texts
  */
 function sameAs (wanted, { before, now, base, shown }) {
   const candidates = now.filter(({ path }) => path === wanted.path)
-  if (candidates.length <= 1) return candidates[0]
-  const text = base.slice(wanted.start, wanted.end)
-  const equal = candidates.filter(({ start, end }) => shown.slice(start, end) === text)
+  const namesakes = before.filter(({ path }) => path === wanted.path)
+  if (candidates.length <= 1 && namesakes.length === 1) return candidates[0]
+  const text = withoutEnd(base.slice(wanted.start, wanted.end))
+  const longer = candidates.filter(({ start, end }) => shown.slice(start, end).startsWith(text))
+  if (longer.length === 1) return longer[0]
+  const equal = longer.filter(({ start, end }) => withoutEnd(shown.slice(start, end)) === text)
   if (equal.length === 1) return equal[0]
-  const others = before.filter(({ path }) => path === wanted.path)
-  return others.length === candidates.length ? candidates[others.indexOf(wanted)] : undefined
+  return candidates.length > 1 && namesakes.length === candidates.length
+    ? candidates[namesakes.indexOf(wanted)]
+    : undefined
 }
 
 /** @param {Splice} task @returns {Spliced | null} null: `base` has no such section */

@@ -79,9 +79,14 @@ export function createSections ({ store, history, pool }) {
 const TURNING = /[\p{Cc}\p{Cs}\u202A-\u202E\u2066-\u2069\uFFFE\uFFFF]/gu
 const TITLE_MAX_CHARS = 150
 
+/** What a summary may have of it, in one line. @param {string} title  of a section */
+export function plainTitle (title) {
+  const plain = [...title.replace(TURNING, '').replace(/\s+/gu, ' ').trim()]
+  return plain.slice(0, TITLE_MAX_CHARS).join('') + (plain.length > TITLE_MAX_CHARS ? '…' : '')
+}
+
 /** What the author changed, until he says it. @param {string} title  of the section */
 export const summaryOf = (title) => {
-  const plain = [...title.replace(TURNING, '').replace(/\s+/gu, ' ').trim()]
-  const shown = plain.slice(0, TITLE_MAX_CHARS).join('')
-  return shown === '' ? '' : `Section “${shown}${plain.length > TITLE_MAX_CHARS ? '…' : ''}”`
+  const shown = plainTitle(title)
+  return shown === '' ? '' : `Section “${shown}”`
 }

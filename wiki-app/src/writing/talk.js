@@ -2,6 +2,7 @@ import createError from '@fastify/error'
 import { currentRevision } from '../pages/head.js'
 import { StaleEdit, basePrecondition } from '../pages/preconditions.js'
 import { readableTime } from '../readable.js'
+import { plainTitle } from './sections.js'
 
 /** @import {Attribution} from '../pages/commit.js' */
 /** @import {PageStore} from '../pages/store.js' */
@@ -55,7 +56,7 @@ export function createTalk ({ store, sections }) {
   /** @param {string} before @param {string} topic @param {string} message */
   async function withTopic (before, topic, message) {
     const content = `${before.trimEnd()}${before.trim() === '' ? '' : '\n\n'}## ${escaped(topic)}\n\n${message}\n`
-    return { content, id: await sections.lastId(content), summary: `New topic: ${topic}` }
+    return { content, id: await sections.lastId(content), summary: readable('New topic: ', topic) }
   }
 
   /** @param {import('../pages/read-pages.js').PageSource | null} page @param {Exclude<Place, {topic: string}>} place */
@@ -63,7 +64,7 @@ export function createTalk ({ store, sections }) {
     const found = page && await sections.find(page, place)
     if (page === null || found === null) throw new TopicGone()
     const edit = { section: String(found.number), revision: page.revision, text: `${found.text}\n\n${message}` }
-    return { ...await sections.spliced(page._id, edit), summary: `Reply to: ${found.title}` }
+    return { ...await sections.spliced(page._id, edit), summary: readable('Reply to: ', found.title) }
   }
 }
 
@@ -79,6 +80,9 @@ function messageOf (text, author, at) {
   const name = author ? `**${escaped(author)}**` : 'without a name'
   return `${lines.join('\n')}\n\n— ${name}, ${readableTime(at.toISOString())}`
 }
+
+/** @param {string} what @param {string} title */
+const readable = (what, title) => `${what}${plainTitle(title)}`
 
 /** As it is written, in one line. @param {string} text */
 const escaped = (text) => text.trim().replace(/\s+/gu, ' ').replace(SIGNS, '\\$&')

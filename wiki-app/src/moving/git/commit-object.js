@@ -22,7 +22,8 @@ export function commitIn (bytes) {
 }
 
 /** The first paragraph, as `git log --format=%s` has it. @param {string} message */
-export const subjectOf = (message) => message.trimStart().split(/\n[ \t]*\n/, 1)[0].replace(/\s*\n\s*/g, ' ').trim()
+export const subjectOf = (message) =>
+  message.trimStart().split(/\n[ \t]*\n/, 1)[0].replace(/(?<!\s)\s*\n\s*/g, ' ').trim()
 
 /** @param {string} [encoding] @returns {(bytes: Buffer) => string} */
 function decoderOf (encoding) {

@@ -53,7 +53,7 @@ export async function convertBatch (batch, { convert, about, isStored }) {
 
 /** @param {DumpRevision} revision  no wikitext */
 function codeBlock ({ text, model }) {
-  const longest = Math.max(2, ...(text.match(/`+/g) ?? []).map(({ length }) => length))
+  const longest = (text.match(/`+/g) ?? []).reduce((most, { length }) => Math.max(most, length), 2)
   const fence = '`'.repeat(longest + 1)
   return `${fence}${LANGUAGES.get(model) ?? ''}\n${text}${text.endsWith('\n') ? '' : '\n'}${fence}\n`
 }

@@ -5,5 +5,5 @@
 export function codeBlock (text, language) {
   const longest = (text.match(/`{3,}/g) ?? []).reduce((most, run) => Math.max(most, run.length), 2)
   const fence = '`'.repeat(longest + 1)
-  return `${fence}${language}\n${text.replace(/\n+$/, '')}\n${fence}\n`
+  return `${fence}${language}\n${text.replace(/(?<!\n)\n+$/, '')}\n${fence}\n`
 }

@@ -89,7 +89,7 @@ const cleanPart = (part) => part
   .normalize('NFC')
   .replace(/[^\p{L}\p{N}\p{M}._-]+/gu, '_')
   .replace(/_{2,}/g, '_')
-  .replace(/^[._-]+|[._-]+$/g, '')
+  .replace(/^[._-]+|(?<![._-])[._-]+$/g, '')
 
 /** @param {string} id @returns {string} a namespace's page `start` has the name of the namespace */
 export function nameOfId (id) {

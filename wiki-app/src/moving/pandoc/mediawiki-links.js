@@ -126,14 +126,14 @@ function siteOf (prefix, rest, section) {
 /** @param {string} written  `/Sub` or `../Other` @param {string} page */
 function besidePage (written, page) {
   if (page === '') return written.replace(/^(?:\.\.)?\/+/, '')
-  if (written.startsWith('/')) return `${page}/${written.slice(1).replace(/\/+$/, '')}`
+  if (written.startsWith('/')) return `${page}/${written.slice(1).replace(/(?<!\/)\/+$/, '')}`
   const parts = page.split('/')
   let rest = written
   while (rest.startsWith('../')) {
     parts.pop()
     rest = rest.slice('../'.length)
   }
-  return [...parts, ...rest === '' ? [] : [rest.replace(/\/+$/, '')]].join('/')
+  return [...parts, ...rest === '' ? [] : [rest.replace(/(?<!\/)\/+$/, '')]].join('/')
 }
 
 /** @param {string} text  a title or the name of a file */

@@ -4,6 +4,8 @@
 const BEFORE_HEADING = /(?<=\n\n)(?=(={2,5})[^=\n](?:[^\n]*[^=\n])?\1[ \t]*(?:\n|$))/
 /** A redirect, or what a later section may end or name: comments, notes, elements. */
 const NOT_APART = /^\s*#|</
+/** Limits hold for each of them. */
+const SECTIONS_MAX = 200
 const PAIRS = [['{{', '}}'], ['[[', ']]'], ['{|', '|}']]
 
 /**
@@ -15,11 +17,19 @@ export function sectionsOf (wikitext) {
   if (NOT_APART.test(wikitext)) return [wikitext]
   // The group of the pattern is in the result, too.
   const sections = wikitext.split(BEFORE_HEADING).filter((_, index) => index % 2 === 0)
-  return sections.every(isWhole) ? sections : [wikitext]
+  return sections.length <= SECTIONS_MAX && sections.every(isWhole) ? sections : [wikitext]
 }
 
-/** @param {string} section */
-const isWhole = (section) => PAIRS.every(([open, close]) => section.split(open).length === section.split(close).length)
+/** Each pair is closed after it was opened. @param {string} section */
+const isWhole = (section) => PAIRS.every(([open, close]) => {
+  let depth = 0
+  for (let at = 0; at < section.length; at++) {
+    if (section.startsWith(open, at)) depth++
+    else if (section.startsWith(close, at)) depth--
+    if (depth < 0) return false
+  }
+  return depth === 0
+})
 
 /** @param {Converted[]} sections @returns {Converted} */
 export function joined (sections) {
