@@ -21,7 +21,8 @@ test('stevec export git writes a repository, says what it wrote, and what to do 
   const made = await run(['export', 'git', folder, '--uri', uri])
   assert.equal(made.exitCode, 0, made.stderr)
   assert.equal(made.stdout, `exported to ${folder}: 1 revision, 0 pictures\n`)
-  assert.match(execFileSync('git', ['log', '--format=%an <%ae> %s'], { cwd: folder }).toString(), /^Anonymous <> Hello$/m)
+  assert.match(execFileSync('git', ['log', '--format=%an <%ae> %s'], { cwd: folder }).toString(),
+    /^Anonymous <> Hello$/m)
   const again = await run(['export', 'git', folder, '--uri', uri])
   assert.equal(again.stdout, `${folder} has everything already\n`)
 

@@ -114,7 +114,8 @@ test('a folder of DokuWiki: links, tags, history and pictures; what it no longer
   assert.match(body, /<strong>Bees<\/strong> live in <a href="\/wiki\/wiki\/hive"[^>]*>hives<\/a>/)
   await assertShown(app, body)
   assert.deepEqual(await tagsOf(app, 'wiki/bees'), ['insects'])
-  assert.deepEqual((await historyOf(app, 'wiki/bees')).map(({ author, summary, created_at: at }) => [author, summary, at]),
+  assert.deepEqual(
+    (await historyOf(app, 'wiki/bees')).map(({ author, summary, created_at: at }) => [author, summary, at]),
     [['bo', '', '1970-01-01T00:03:20.000Z'], ['ana', 'begin', '1970-01-01T00:01:40.000Z']])
   await changesNothing(app, uri, args)
 })
@@ -189,7 +190,9 @@ test('an export to git that is imported elsewhere is the same wiki', async (t) =
   const { headers } = await done({
     method: 'POST', url: '/api/v1/files?alt=A%20bee', headers: { 'content-type': 'image/png' }, payload: png(2, 2)
   })
-  await put('A/Bees', { content: `# Bees\n\n![bee](${headers.location}) [[Hive]]`, tags: ['x'], author: 'Ana', summary: '1' })
+  await put('A/Bees', {
+    content: `# Bees\n\n![bee](${headers.location}) [[Hive]]`, tags: ['x'], author: 'Ana', summary: '1'
+  })
   await put('A/Bees', { content: `![bee](${headers.location})\n`, tags: ['y'], author: 'Bo <b@x.example>' })
   await put('Hives', { content: 'Where bees live' })
   await done({ method: 'POST', url: '/api/v1/pages/Hives/rename', payload: { to: 'Hive' } })

@@ -54,7 +54,8 @@ test('an import writes a report and a map of old addresses, and says what was no
   const directory = folder(t)
   const file = path.join(directory, 'dump.xml')
   writeFileSync(file, dump(
-    page('Main Page', [{}, {}]), redirect('Start', 'Main Page'), redirect('Nowhere', 'Missing'), page('Talk:X', [{}], { ns: 1 })
+    page('Main Page', [{}, {}]), redirect('Start', 'Main Page'), redirect('Nowhere', 'Missing'),
+    page('Talk:X', [{}], { ns: 1 })
   ))
   const [report, map] = [path.join(directory, 'report'), path.join(directory, 'map')]
   const options = {

@@ -45,7 +45,8 @@ test('pandoc is used where it has what the converter needs, and its step says ho
     return /** @type {import('@stevec/harness/tools/step').Step} */ (steps(['pandoc'], readConfig(environment)).at(-1))
   }
   const write = (/** @type {string} */ version, /** @type {number} */ luaStatus) => writeFileSync(
-    path.join(programs, 'pandoc'), `#!/bin/sh\n[ "$1" = lua ] && exit ${luaStatus}\necho pandoc ${version}`, { mode: 0o755 }
+    path.join(programs, 'pandoc'), `#!/bin/sh\n[ "$1" = lua ] && exit ${luaStatus}\necho pandoc ${version}`,
+    { mode: 0o755 }
   )
   assert.equal(step().present(), null)
   write('2.17.1.1', 0)

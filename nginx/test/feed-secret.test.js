@@ -19,7 +19,9 @@ for (const role of ROLES) {
     ]
     for (const path of paths) await request(`${nginx.url(HOSTS[role])}${path}`)
     assert.deepEqual(nginx.arrived.map(({ url }) => url), paths)
-    const lines = [...await nginx.log('/feeds/-', 3), ...await nginx.log('/digests/-', 2), ...await nginx.log('/invitations/-', 2)]
+    const lines = [
+      ...await nginx.log('/feeds/-', 3), ...await nginx.log('/digests/-', 2), ...await nginx.log('/invitations/-', 2)
+    ]
     assert.ok(lines.every((line) => !JSON.stringify(line).includes('secret')))
     await nginx.log('/wiki/feeds/page', 1)
     await nginx.log('/wiki/digests/page', 1)

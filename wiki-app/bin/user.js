@@ -5,7 +5,9 @@ import { parseArgs } from 'node:util'
 import mongoose from 'mongoose'
 import { hashPassword, PASSWORD_MAX_CHARS, PASSWORD_MIN_CHARS } from '../src/access/password.js'
 import { ROLES } from '../src/access/roles.js'
-import { isLine, LINE_RULE, NAME_MAX_CHARS, parseUsers, readUsers, sha256, TOKENS_MAX, userKey } from '../src/access/users.js'
+import {
+  isLine, LINE_RULE, NAME_MAX_CHARS, parseUsers, readUsers, sha256, TOKENS_MAX, userKey
+} from '../src/access/users.js'
 import { readPassword } from '../src/access/read-password.js'
 import { readConfig } from '../src/config.js'
 import { invitationUrl } from '../src/people/addresses.js'

@@ -132,13 +132,15 @@ test('sections are those of headings that are in nothing else, up to the next of
   assert.match(textOf(2), /^## A\n\n```[^]*<\/details>\n\n$/)
   assert.equal(textOf(4), 'Of two\nlines\n-----\n\n')
   assert.equal(textOf(5), '## A\n\nlast[^1]\n')
-  const buttons = [...render(HEADINGS).matchAll(/<h\d id="([^"]*)"(?:(?!<\/div>)[^])*value="(\d+)" aria-label="Edit section “([^”]*)”/g)]
+  const buttons = [...render(HEADINGS).matchAll(
+    /<h\d id="([^"]*)"(?:(?!<\/div>)[^])*value="(\d+)" aria-label="Edit section “([^”]*)”/g)]
   assert.deepEqual(buttons.map(([, id, number, title]) => [id, Number(number), title]),
     sections.map(({ id, title }, index) => [id, index + 1, title]), 'the page has their numbers')
 })
 
 const LINES = [
-  '# a', '## a', '## b', '### a', 'text', '', '===', '---', '```', '> # a', '- # a', '<details>', '</details>', '<!--', '-->',
+  '# a', '## a', '## b', '### a', 'text', '', '===', '---', '```', '> # a', '- # a', '<details>', '</details>',
+  '<!--', '-->',
   '    # a', '[^1]: # a', 'a[^1]', '\0', '#', '| a |', '|---|', '$$'
 ]
 const texts = fc.array(fc.tuple(fc.constantFrom(...LINES), fc.constantFrom('\n', '\r\n', '\r')), { maxLength: 25 })

@@ -73,7 +73,10 @@ test('a wiki becomes a repository: a commit for each revision, with author, date
   const app = await wiki.build(t, { MONGODB_URI: uri })
   const url = await upload(app, png(2, 2), 'A bee')
   await put(app, 'Animals/Bees', {
-    content: `# Bees\n\n![bee](${url}) and [[Hives]]\n`, tags: ['insects', 'true'], author: 'Ana Novak', summary: 'Begin'
+    content: `# Bees\n\n![bee](${url}) and [[Hives]]\n`,
+    tags: ['insects', 'true'],
+    author: 'Ana Novak',
+    summary: 'Begin'
   })
   await put(app, 'Hives', { content: 'one', author: 'Bo <bo@example.com>' })
   await put(app, 'Hives', { content: 'Where bees live.\n'.repeat(20), summary: 'Page: other' })
@@ -229,7 +232,8 @@ test('odd authors, summaries and orders of ids do no harm to the repository', as
   const directory = folder(t)
   assert.equal((await exportGit({ uri, folder: directory })).revisions, 4)
   assert.deepEqual(subjects(directory), [
-    'Anonymous: A', 'x committer y 0 +0000: " Page: Home Revision: 1 Time: 2020-01-01', 'Anonymous: Renamed from “Home”',
+    'Anonymous: A', 'x committer y 0 +0000: " Page: Home Revision: 1 Time: 2020-01-01',
+    'Anonymous: Renamed from “Home”',
     '.: \u202e'
   ])
   assert.deepEqual(git(directory, 'log', '--reverse', '--format=%(trailers:key=Revision,valueonly,separator=)')

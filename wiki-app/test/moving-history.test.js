@@ -67,7 +67,8 @@ test('the ids of revisions grow with their numbers, whatever the clocks of the o
     { createdAt: new Date(NaN) }
   ]
   await moveIn(uri, [page('Clocks', revisions), page('Old', [{ createdAt: new Date('1931-01-01T00:00:00Z') }])])
-  const found = await inDatabase(uri, (db) => db.collection('revisions').find({ page: 'Clocks' }).sort({ _id: 1 }).toArray())
+  const found = await inDatabase(uri, (db) =>
+    db.collection('revisions').find({ page: 'Clocks' }).sort({ _id: 1 }).toArray())
   assert.deepEqual(found.map(({ revision }) => revision), [1, 2, 3, 4, 5, 6])
   /** @type {number[]} */
   const dates = found.map(({ created_at: at }) => at.getTime())
@@ -96,7 +97,8 @@ test('a second run changes nothing, and a newer dump adds what is new', async (t
   assert.deepEqual([second.totals.unchanged, second.totals.revisions], [3, 0])
   assert.deepEqual(await contents(uri), before)
 
-  const newer = await moveIn(uri, [page('A', [{}, {}, { content: '[[B]] and [[C]]' }, { content: 'newer' }]), things()[1]])
+  const newer = await moveIn(uri, [page('A', [{}, {}, { content: '[[B]] and [[C]]' }, { content: 'newer' }]),
+    things()[1]])
   assert.deepEqual([newer.totals.appended, newer.totals.unchanged, newer.totals.revisions], [1, 1, 1])
   assert.equal((await get(app, '/wiki/A')).headers['page-revision'], '4')
   assert.equal((await json(app, '/api/v1/pages/A/revisions/4')).follows, 3)
@@ -178,7 +180,8 @@ test('a long history comes in parts, each of which is the page at that time', as
 test('a run that is broken off is continued by the next one', async () => {
   const uri = wiki.freshUri()
   const whole = wiki.freshUri()
-  const things = () => Array.from({ length: 60 }, (_, index) => page(`P ${index}`, [{}, { content: `[[P ${index + 1}]]` }]))
+  const things = () => Array.from({ length: 60 }, (_, index) =>
+    page(`P ${index}`, [{}, { content: `[[P ${index + 1}]]` }]))
   const controller = new AbortController()
   async function * interrupted () {
     for (const [index, thing] of things().entries()) {
@@ -246,7 +249,8 @@ test('names, authors and texts may be anything', async (t) => {
     }])
   ], { settings })
   assert.deepEqual(outcomes.map(({ source, result }) => [source.slice(0, 8), result]), [
-    ['a//b/', 'created'], ['a/b', 'untaken'], ['xxxxxxxx', 'untaken'], ['stevec', 'untaken'], ['\u200BHidden', 'created'],
+    ['a//b/', 'created'], ['a/b', 'untaken'], ['xxxxxxxx', 'untaken'], ['stevec', 'untaken'],
+    ['\u200BHidden', 'created'],
     ['$where', 'created'], ['__proto_', 'created'], ['Long', 'created'], ['Too long', 'untaken'], ['Empty', 'untaken'],
     ['Odd', 'created']
   ])

@@ -34,7 +34,8 @@ test('a vault of Obsidian moves in: names, links, pictures, tags, aliases, and t
   const directory = vault(t, {
     'Home.md': '[[Bees#The hive|the hive]] [[Bees]] ![[bee.png|200]] ![[bee.png|A bee]] [[Nowhere]] `[[Bees]]`',
     'Animals/Bees.md': '---\ntags:\n  - animals/insects\n  - "#yellow"\naliases: [Apis, "Home", Apis, 7]\n---\n# Bees',
-    'Animals/Wasps.md': '---\ntags: one, two/three\nalias: none\naliases: Vespa\n---\n[bees](Bees.md#x) [up](../Home.md)',
+    'Animals/Wasps.md': '---\ntags: one, two/three\nalias: none\naliases: Vespa\n---\n' +
+      '[bees](Bees.md#x) [up](../Home.md)',
     'img/bee.png': png(2, 2),
     'notes.canvas': '{}',
     '.obsidian/app.json': '{}',

@@ -53,7 +53,13 @@ test('a dump comes into a wiki: pages, history, redirects; what is not wanted is
   const file = fileWith(t, dump(
     page('Main Page', [
       { id: 11, timestamp: '2008-01-02T03:04:05Z', text: 'Old & <b>bold</b>' },
-      { id: 12, timestamp: '2009-01-02T03:04:05Z', contributor: '<ip>192.0.2.7</ip>', comment: '', text: '[[Bees]] “new”' }
+      {
+        id: 12,
+        timestamp: '2009-01-02T03:04:05Z',
+        contributor: '<ip>192.0.2.7</ip>',
+        comment: '',
+        text: '[[Bees]] “new”'
+      }
     ]),
     redirect('Home page', 'Main Page#Top'),
     page('Talk:Main Page', [{ text: 'chat' }], { ns: 1 }),
@@ -72,14 +78,16 @@ test('a dump comes into a wiki: pages, history, redirects; what is not wanted is
   assert.match(JSON.stringify(outcomes), /pages of the namespace Talk/)
   const { items } = (await get(app, '/api/v1/pages/Main%20Page/revisions')).json()
   assert.deepEqual(items.map((/** @type {any} */ item) => [item.author, item.summary, item.created_at, item.tags]), [
-    ['192.0.2.7', '', '2009-01-02T03:04:05.000Z', ['insects']], ['Ana', 'tidied', '2008-01-02T03:04:05.000Z', ['insects']]
+    ['192.0.2.7', '', '2009-01-02T03:04:05.000Z', ['insects']],
+    ['Ana', 'tidied', '2008-01-02T03:04:05.000Z', ['insects']]
   ])
   assert.equal((await get(app, '/raw/Main%20Page')).body, '[[Bees]] “new”')
   assert.equal((await get(app, '/wiki/Home%20page')).headers.location, '/wiki/Main%20Page')
 
   const talk = await moveIn(uri, readMediaWiki(file, { namespaces: ['main', 'talk', 'Category'] }))
   assert.deepEqual(talk.outcomes.map(({ source, result }) => [source, result]), [
-    ['Main Page', 'unchanged'], ['Talk:Main Page', 'created'], ['Category:Insects', 'created'], ['Home page', 'unchanged']
+    ['Main Page', 'unchanged'], ['Talk:Main Page', 'created'], ['Category:Insects', 'created'],
+    ['Home page', 'unchanged']
   ])
   await assert.rejects(allOf(file, { namespaces: ['Gadgets'] }), /no namespace "Gadgets"; it has main, .*Talk/)
 })
@@ -129,7 +137,11 @@ test('what is no wikitext becomes a code block', async (t) => {
 test('texts that are here already are not converted again', async (t) => {
   const uri = wiki.freshUri()
   const pages = (/** @type {number} */ last) => dump(page('Bees', Array.from({ length: last }, (_, index) =>
-    ({ id: 100 + index, timestamp: `2012-01-${String(index + 1).padStart(2, '0')}T00:00:00Z`, text: `text ${index + 1}` }))))
+    ({
+      id: 100 + index,
+      timestamp: `2012-01-${String(index + 1).padStart(2, '0')}T00:00:00Z`,
+      text: `text ${index + 1}`
+    }))))
   /** @type {string[]} */
   const converted = []
   const { openWiki } = await import('../src/moving/open-wiki.js')

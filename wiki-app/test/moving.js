@@ -59,7 +59,8 @@ export async function contents (uri) {
     for (const { name } of await client.db().listCollections({}, { nameOnly: true }).toArray()) {
       if (LEFT_OUT.has(name)) continue
       const documents = await client.db().collection(name).find({}, { raw: true }).sort({ _id: 1 }).toArray()
-      if (documents.length > 0) all[name] = documents.map((bytes) => Buffer.from(/** @type {any} */ (bytes)).toString('hex'))
+      if (documents.length === 0) continue
+      all[name] = documents.map((bytes) => Buffer.from(/** @type {any} */ (bytes)).toString('hex'))
     }
     return all
   } finally {

@@ -26,12 +26,13 @@ const typedIn = (html) => /<textarea[^>]*>\n([^]*?)<\/textarea>/.exec(html)?.[1]
 /** @param {string} html @param {string} name */
 const fieldIn = (html, name) => new RegExp(`<input[^>]* name="${name}"[^>]* value="([^"]*)"`).exec(html)?.[1]
 
-test('a page has a form for the buttons of its sections, with the revision that it shows, where one may write', async (t) => {
+test('a page has a form for the buttons of its sections, with its revision, where one may write', async (t) => {
   const [app, closed] = [await wiki.build(t), await wiki.build(t, { ACCESS: 'read-only' })]
   await save(app, 'a/b c', TEXT)
   await save(app, 'a/b c', `${TEXT}more\n`)
   const { body } = await get(app, '/wiki/a/b%20c', BROWSER)
-  assert.match(body, /<form id="_edit" action="\/edit\/text\/a\/b%20c" hidden><input type="hidden" name="revision" value="2"><\/form>/)
+  assert.match(body,
+    /<form id="_edit" action="\/edit\/text\/a\/b%20c" hidden><input type="hidden" name="revision" value="2"><\/form>/)
   assert.deepEqual([...body.matchAll(/<button form="_edit" name="section" value="(\d)" aria-label="(.*?)">Edit</g)]
     .map(([, number, label]) => [number, label]),
   [['1', 'Edit section “Food”'], ['2', 'Edit section “Drinks”'], ['3', 'Edit section “Places”']])
@@ -40,7 +41,7 @@ test('a page has a form for the buttons of its sections, with the revision that 
     'as “Edit” does, a section of an old text leads to the newest')
 })
 
-test('a section is edited alone, and saved into the text of its revision; the author comes back to its heading', async (t) => {
+test('a section is edited alone and saved into the text of its revision; the author comes back to it', async (t) => {
   const app = await wiki.build(t)
   await save(app, 'a', TEXT.replace('# Places', '# Čaj & kava'), { })
   const { body, statusCode, headers } = await open(app, 'revision=1&section=3')
@@ -77,7 +78,8 @@ test('edits of two sections at once are merged; of one, both versions are shown 
 
   const conflict = await send(app, { base_revision: '1', section: '2', content: '## Drinks\n\nmilk' })
   assert.equal(conflict.statusCode, 409)
-  assert.match(String(typedIn(conflict.body)), /^lead\n[^]*(?:&lt;){7} Your lines\nmilk\n={7}[^]*\ncoffee\n[^]*# Places\n\nthere\n$/)
+  assert.match(String(typedIn(conflict.body)),
+    /^lead\n[^]*(?:&lt;){7} Your lines\nmilk\n={7}[^]*\ncoffee\n[^]*# Places\n\nthere\n$/)
   assert.doesNotMatch(conflict.body, /name="section"/, 'it is the whole text')
   assert.equal(fieldIn(conflict.body, 'base_revision'), '3')
 })
@@ -125,7 +127,8 @@ test('the preview shows the section alone, and nothing that is typed is lost whe
   await save(app, 'a', TEXT)
   const typed = { base_revision: '1', section: '2', content: '## Drinks\n\n*coffee*', summary: 'why', author: 'Ana' }
   const preview = await send(app, typed, { to: 'preview' })
-  assert.match(preview.body, /<article dir="auto">\n<div class="heading"><h2 id="drinks">[^]*<p><em>coffee<\/em><\/p>\n<\/article>/)
+  assert.match(preview.body,
+    /<article dir="auto">\n<div class="heading"><h2 id="drinks">[^]*<p><em>coffee<\/em><\/p>\n<\/article>/)
   for (const [status, { ...sent }] of /** @type {[number, Record<string, string>][]} */ ([
     [200, typed],
     [413, { ...typed, content: `## Drinks\n\n${'x'.repeat(960)}` }],
@@ -136,7 +139,9 @@ test('the preview shows the section alone, and nothing that is typed is lost whe
     const answer = status === 200 ? preview : await send(app, sent)
     assert.equal(answer.statusCode, status, answer.body)
     assert.equal(typedIn(answer.body), sent.content.replaceAll('&', '&amp;'))
-    for (const name of ['base_revision', 'section', 'summary', 'author']) assert.equal(fieldIn(answer.body, name), sent[name])
+    for (const name of ['base_revision', 'section', 'summary', 'author']) {
+      assert.equal(fieldIn(answer.body, name), sent[name])
+    }
   }
   assert.equal(await rawOf(app), TEXT)
 })
@@ -144,7 +149,8 @@ test('the preview shows the section alone, and nothing that is typed is lost whe
 test('numbers that are none, texts without a page and programs are refused, and change nothing', async (t) => {
   const app = await wiki.build(t)
   await save(app, 'a', '# a\n\nx\n')
-  for (const query of ['section=0', 'section=x', 'section=-1', 'section=1&section=2', 'section=99999999', 'section[$ne]=1&section=',
+  for (const query of ['section=0', 'section=x', 'section=-1', 'section=1&section=2', 'section=99999999',
+    'section[$ne]=1&section=',
     'section=1&revision=x', 'section=1&revision=1e9']) {
     assert.equal((await open(app, query)).statusCode, 400, query)
   }
@@ -172,7 +178,8 @@ test('headings of any characters are harmless in the button, the title and the s
   assert.doesNotMatch(page, /<script>|<[^>]*" onclick="/)
   const { body } = await open(app, 'section=1&revision=1')
   assert.doesNotMatch(body, /<script>|<[^>]*" onclick="/)
-  const summary = String(fieldIn(body, 'summary')).replaceAll('&quot;', '"').replaceAll('&lt;', '<').replaceAll('&gt;', '>')
+  const summary = String(fieldIn(body, 'summary'))
+    .replaceAll('&quot;', '"').replaceAll('&lt;', '<').replaceAll('&gt;', '>')
   assert.ok([...summary].length <= 200)
   const saved = await send(app, { base_revision: '1', section: '1', content: '# b\n', summary })
   assert.equal(saved.statusCode, 303, saved.body)

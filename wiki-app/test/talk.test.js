@@ -34,7 +34,8 @@ test('a page leads to its talk page, where topics and replies are signed and eac
   assert.match((await get(app, '/wiki/a', BROWSER)).body, /<a href="\/wiki\/Talk:a" rel="nofollow">Talk<\/a>/)
   const empty = await get(app, '/wiki/Talk:a', BROWSER)
   assert.equal(empty.statusCode, 404)
-  assert.match(empty.body, /Nothing is written yet about “<a href="\/wiki\/a"[^]*href="\/edit\/topic\/Talk:a"[^>]*>Add a topic/)
+  assert.match(empty.body,
+    /Nothing is written yet about “<a href="\/wiki\/a"[^]*href="\/edit\/topic\/Talk:a"[^>]*>Add a topic/)
   assert.match((await get(app, '/edit/topic/Talk:a', BROWSER)).body, /name="topic"[^]*name="author"/)
 
   const first = await say(app, { topic: 'Is *this* right?', content: 'I doubt it.\r\n\r\n# No heading', author: 'Ana' })
@@ -44,7 +45,8 @@ test('a page leads to its talk page, where topics and replies are signed and eac
   const page = await get(app, '/wiki/Talk:a', BROWSER)
   assert.match(page.body, /<a href="\/wiki\/a">Its page<\/a>/)
   assert.match(page.body, /<form id="_reply" action="\/edit\/topic\/Talk:a" hidden><input[^>]* value="2">/)
-  const [, section] = /form="_reply" name="section" value="(\d)" aria-label="Reply to “Is \*this\* right\?”"/.exec(page.body) ?? []
+  const [, section] =
+    /form="_reply" name="section" value="(\d)" aria-label="Reply to “Is \*this\* right\?”"/.exec(page.body) ?? []
   const reply = await say(app, { section, base_revision: '2', content: 'It is.', author: 'B*en*' })
   assert.equal(reply.headers.location, '/wiki/Talk:a?saved=3#is-this-right')
   assert.equal(timeless(await rawOf(app)), [
@@ -59,7 +61,7 @@ test('a page leads to its talk page, where topics and replies are signed and eac
   assert.equal((await get(app, '/wiki/a')).headers.etag, etag, 'copies of the page stay right')
 })
 
-test('who is signed in signs with that name, whatever the form says; readers and strangers write nothing', async (t) => {
+test('signed-in people sign with their names, whatever the form says; others write nothing', async (t) => {
   const app = await wiki.build(t, peopleOnly(t))
   const as = (/** @type {string} */ name) => ({ headers: bearer(name) })
   assert.equal((await say(app, { topic: 't', content: 'x', author: 'admin' }, as('editor'))).statusCode, 303)
@@ -70,7 +72,8 @@ test('who is signed in signs with that name, whatever the form says; readers and
 
 test('of people who write at once each is kept, in new topics and in one', async (t) => {
   const app = await wiki.build(t)
-  const topics = await Promise.all(Array.from({ length: 8 }, (_, i) => say(app, { topic: `topic ${i}`, content: `text ${i}` })))
+  const topics = await Promise.all(Array.from({ length: 8 }, (_, i) =>
+    say(app, { topic: `topic ${i}`, content: `text ${i}` })))
   assert.deepEqual(topics.map(({ statusCode }) => statusCode), Array(8).fill(303))
   const replies = await Promise.all(Array.from({ length: 8 }, (_, i) =>
     say(app, { section: '1', base_revision: '8', content: `reply ${i}` })))
@@ -83,14 +86,17 @@ test('of people who write at once each is kept, in new topics and in one', async
 })
 
 const HOSTILE = [
-  '```\nnever closed', '</textarea><script>alert(1)</script>', '# heading\n\n## heading', '<details>\n\nnever closed', '<!-- never',
-  '- list\n  - list', '> > quote', '$$\nnever', '| a |\n|---|', '[^1]: note', 'text\n===', '\u2028\u0085x', '\tcode', '---\na: b\n---'
+  '```\nnever closed', '</textarea><script>alert(1)</script>', '# heading\n\n## heading', '<details>\n\nnever closed',
+  '<!-- never',
+  '- list\n  - list', '> > quote', '$$\nnever', '| a |\n|---|', '[^1]: note', 'text\n===', '\u2028\u0085x',
+  '\tcode', '---\na: b\n---'
 ]
 
 test('no message reaches into another one, into a signature, or into the page', async (t) => {
   const app = await wiki.build(t)
   for (const [index, content] of HOSTILE.entries()) {
-    const { statusCode, body } = await say(app, { topic: `t ${content.replaceAll(/[\n\t\u0085]/g, ' ')}`, content, author: '**Ana** <b>&[x](/y)' })
+    const topic = `t ${content.replaceAll(/[\n\t\u0085]/g, ' ')}`
+    const { statusCode, body } = await say(app, { topic, content, author: '**Ana** <b>&[x](/y)' })
     assert.equal(statusCode, 303, body)
     const { body: page } = await get(app, '/wiki/Talk:a', BROWSER)
     const signature = /<p>— <strong>\*\*Ana\*\* &lt;b&gt;&amp;\[x\]\(\/y\)<\/strong>, [\d-]+ [\d:]+ UTC<\/p>/g
@@ -122,9 +128,12 @@ test('what is refused comes back as it was typed, with the reason', async (t) =>
     if (fields.section) assert.match(body, new RegExp(`name="section" value="${fields.section}"`))
   }
   for (const [name, fields] of /** @type {[string, Record<string, string>][]} */ ([
-    ['a', { topic: 'x', content: 'y' }], ['Talk:', { topic: 'x', content: 'y' }], ['Talk: a', { topic: 'x', content: 'y' }],
-    ['Talk:a', { topic: 'x' }], ['Talk:a', { topic: 'x\ny', content: 'y' }], ['Talk:a', { topic: 'x'.repeat(151), content: 'y' }],
-    ['Talk:a', { topic: 'x', content: 'y', tags: 'z' }], ['Talk:a', { section: '$ne', base_revision: '1', content: 'y' }]
+    ['a', { topic: 'x', content: 'y' }], ['Talk:', { topic: 'x', content: 'y' }],
+    ['Talk: a', { topic: 'x', content: 'y' }],
+    ['Talk:a', { topic: 'x' }], ['Talk:a', { topic: 'x\ny', content: 'y' }],
+    ['Talk:a', { topic: 'x'.repeat(151), content: 'y' }],
+    ['Talk:a', { topic: 'x', content: 'y', tags: 'z' }],
+    ['Talk:a', { section: '$ne', base_revision: '1', content: 'y' }]
   ])) assert.equal((await say(app, fields, { name })).statusCode, 400, `${name} ${JSON.stringify(fields)}`)
   const foreign = await say(app, { topic: 'x', content: 'y' }, { headers: { 'sec-fetch-site': 'cross-site' } })
   assert.equal(foreign.statusCode, 403)
@@ -134,7 +143,8 @@ test('what is refused comes back as it was typed, with the reason', async (t) =>
 test('a page takes its talk page along when it is renamed, with those of its subpages, or neither is', async (t) => {
   const app = await wiki.build(t)
   for (const name of ['a', 'a/b', 'Talk:a', 'Talk:a/b', 'c', 'Talk:taken']) await save(app, name, `of ${name}`)
-  assert.match((await get(app, '/edit/rename/a', BROWSER)).body, /Its talk page “<span dir="auto">Talk:a<\/span>” is renamed with it/)
+  assert.match((await get(app, '/edit/rename/a', BROWSER)).body,
+    /Its talk page “<span dir="auto">Talk:a<\/span>” is renamed with it/)
   assert.doesNotMatch((await get(app, '/edit/rename/c', BROWSER)).body, /talk page/)
   assert.match((await get(app, '/edit/delete/a', BROWSER)).body, /Its talk page stays, too/)
 
@@ -155,9 +165,11 @@ test('a page takes its talk page along when it is renamed, with those of its sub
   assert.equal((await get(app, '/wiki/Talk:z')).statusCode, 200)
 })
 
-test('talk pages are not in the lists of what needs care, nor drawn, nor for crawlers; a search has them last', async (t) => {
+test('talk pages need no care, are not drawn and not for crawlers; a search has them last', async (t) => {
   const app = await wiki.build(t)
-  for (const name of ['A', 'Talk:A', 'Talk:B', 'Talk:C', 'Tale', 'Tall', 'Z']) await save(app, name, `needle ${'x '.repeat(name.length === 1 ? 50 : 0)}`)
+  for (const name of ['A', 'Talk:A', 'Talk:B', 'Talk:C', 'Tale', 'Tall', 'Z']) {
+    await save(app, name, `needle ${'x '.repeat(name.length === 1 ? 50 : 0)}`)
+  }
   await untilCounted(app)
   const pages = ['A', 'Tale', 'Tall', 'Z']
   for (const list of ['orphaned', 'dead-ends']) {
@@ -177,7 +189,8 @@ test('talk pages are not in the lists of what needs care, nor drawn, nor for cra
   assert.doesNotMatch((await get(app, '/sitemap/1.xml')).body, /Talk/)
   assert.match((await get(app, '/robots.txt')).body, /^Disallow: \/wiki\/Talk:$/m)
   await untilIndexed(app)
-  const found = (await get(app, '/api/v1/search?q=needle')).json().items.map((/** @type {{name: string}} */ { name }) => name)
+  const found = (await get(app, '/api/v1/search?q=needle')).json().items
+    .map((/** @type {{name: string}} */ { name }) => name)
   assert.deepEqual([found.length, found.slice(4).sort()], [7, ['Talk:A', 'Talk:B', 'Talk:C']])
 })
 

@@ -62,7 +62,8 @@ test('what can be done with a page stands beside its title, also above its histo
   const [tools] = /<nav class="tools"[^]*?<\/nav>/.exec(body) ?? ['']
   assert.ok(body.indexOf(tools) < body.indexOf('<article'), 'before the text')
   assert.deepEqual([...tools.matchAll(/<a [^>]*>([^<]*)</g)].map(([, words]) => words), [
-    'Talk', 'Edit', 'History', 'Rename', 'Delete', 'Export as Markdown', 'What links here', 'Permanent link to revision 2'
+    'Talk', 'Edit', 'History', 'Rename', 'Delete', 'Export as Markdown', 'What links here',
+    'Permanent link to revision 2'
   ])
   for (const [, url] of tools.matchAll(/href="([^"]*)"/g)) {
     assert.equal((await get(app, url.replaceAll('&amp;', '&'), BROWSER)).statusCode, 200, url)
@@ -74,7 +75,8 @@ test('what can be done with a page stands beside its title, also above its histo
   const others = ['/history/a/b%20&%20c', '/difference/a/b%20&%20c?from=1&to=2']
   for (const url of others) {
     const other = (await get(app, url)).body
-    assert.match(other, /<a href="\/wiki\/a\/b%20&amp;%20c">Page<\/a>\n<a [^>]*>Talk<\/a>\n<a class="writes" href="\/edit\/text\//, url)
+    assert.match(other,
+      /<a href="\/wiki\/a\/b%20&amp;%20c">Page<\/a>\n<a [^>]*>Talk<\/a>\n<a class="writes" href="\/edit\/text\//, url)
     assert.match(other, />Export as Markdown</, url)
   }
   assert.match((await get(app, '/revision/a/b%20&%20c/1')).body, />Permanent link to revision 1</)

@@ -41,7 +41,9 @@ export function pandoc (config, environment) {
     present: () => toolText('pandoc', config),
     blocked: () => process.platform === 'linux' && ['x64', 'arm64'].includes(process.arch)
       ? null
-      : `there is no packaged pandoc for ${process.platform} ${process.arch}; install pandoc ${TOOLS.pandoc.minimum} or newer (https://pandoc.org/installing.html) and put it on PATH or name it in PANDOC_BIN`,
+      : `there is no packaged pandoc for ${process.platform} ${process.arch}; install pandoc ` +
+        `${TOOLS.pandoc.minimum} or newer (https://pandoc.org/installing.html) ` +
+        'and put it on PATH or name it in PANDOC_BIN',
     install: (run) => fromWheel(run, 'pandoc', 'pypandoc/files/pandoc', config)
   }
 }

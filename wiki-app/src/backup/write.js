@@ -64,7 +64,10 @@ async function * lines (client, names, { session, counts, outside, onProgress })
   const db = client.db()
   const tally = new Tally()
   const pictures = picturesOf(db, { session, outside })
-  yield `${JSON.stringify({ format: FORMAT, version: VERSION, created_at: new Date().toISOString(), database: db.databaseName })}\n`
+  const header = {
+    format: FORMAT, version: VERSION, created_at: new Date().toISOString(), database: db.databaseName
+  }
+  yield `${JSON.stringify(header)}\n`
   for (const name of names) {
     counts[name] = 0
     // Numbers keep their types: an int32 must not become a double.

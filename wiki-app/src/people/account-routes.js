@@ -34,7 +34,8 @@ const NotTheSame = createError('WIKI_PASSWORDS_DIFFER', 'These two passwords are
 const WrongPresent = createError('WIKI_WRONG_PRESENT_PASSWORD', 'Your present password is another one.', 400)
 const BySessionOnly = createError(
   'WIKI_BY_SESSION_ONLY',
-  'A token cannot change its owner’s account: sign in with a browser. So a token that was stolen ends when it is removed.',
+  'A token cannot change its owner’s account: sign in with a browser. ' +
+    'So a token that was stolen ends when it is removed.',
   403
 )
 const InvalidLabel = createError(

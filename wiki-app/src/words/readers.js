@@ -110,7 +110,9 @@ async function find (sqlite, match, { skip, limit }) {
     `select count(*) as hits from (select 1 from words where words match ? limit ${RANKED_MAX + 1})`, match)
   const ranked = hits <= RANKED_MAX
   // Talk pages come after all others.
-  const order = ranked ? `pages.name >= 'Talk:' and pages.name < 'Talk;', bm25(words, ${TITLE_WEIGHT}, 1), pages.name` : 'words.rowid'
+  const order = ranked
+    ? `pages.name >= 'Talk:' and pages.name < 'Talk;', bm25(words, ${TITLE_WEIGHT}, 1), pages.name`
+    : 'words.rowid'
   const rows = await sqlite.all(`select pages.name from words join pages on pages.id = words.rowid
     where words match ? order by ${order} limit ? offset ?`, match, limit + 1, skip)
   return { names: rows.slice(0, limit).map(({ name }) => name), more: rows.length > limit, ranked }

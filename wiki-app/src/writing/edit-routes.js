@@ -21,7 +21,10 @@ const PREVIEW_SCHEMA = {
   required: ['content'],
   additionalProperties: false,
   properties: {
-    content: { type: 'string' }, tags: { type: 'string', maxLength: 2_000 }, section: SECTION_SCHEMA, ...CHANGE_PROPERTIES
+    content: { type: 'string' },
+    tags: { type: 'string', maxLength: 2_000 },
+    section: SECTION_SCHEMA,
+    ...CHANGE_PROPERTIES
   }
 }
 const NAME_SCHEMA = { type: 'object', properties: { name: { type: 'string' } } }
@@ -102,7 +105,9 @@ function addForms (app, { store, sections }) {
     return reply.type(HTML).send(renderFor(request, 'new', { title: 'New page' }))
   })
 
-  app.get('/edit/text/*', { config: { costly: 'text' }, schema: { querystring: SECTION_QUERY } }, async (request, reply) => {
+  app.get('/edit/text/*', {
+    config: { costly: 'text' }, schema: { querystring: SECTION_QUERY }
+  }, async (request, reply) => {
     const name = writableName(nameIn(request))
     if (isMisspelt(request, editUrl(name))) return reply.redirect(`${editUrl(name)}${queryOf(request)}`, 303)
     const page = await store.findSource(name)

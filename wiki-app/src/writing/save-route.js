@@ -82,7 +82,9 @@ async function saveForm (context, name, content, request, reply) {
       precondition: preconditionOf(request),
       baseRevision: base === undefined ? undefined : Number(base)
     })
-    if ('conflict' in result) return await showConflict(context, { name, mine: whole.content, ...result }, request, reply)
+    if ('conflict' in result) {
+      return await showConflict(context, { name, mine: whole.content, ...result }, request, reply)
+    }
     const { revision, merged } = result
     reply.header('page-revision', revision)
     const query = `?saved=${revision}${merged === null ? '' : `&merged=${merged}`}`

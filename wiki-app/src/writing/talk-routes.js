@@ -42,7 +42,9 @@ const SAID_SCHEMA = {
 export function addTalk (app, { store, sections, leave }) {
   const say = createTalk({ store, sections })
 
-  app.get('/edit/topic/*', { config: { costly: 'text' }, schema: { querystring: SECTION_QUERY } }, async (request, reply) => {
+  app.get('/edit/topic/*', {
+    config: { costly: 'text' }, schema: { querystring: SECTION_QUERY }
+  }, async (request, reply) => {
     const name = talkIn(request)
     if (isMisspelt(request, topicUrl(name))) return reply.redirect(`${topicUrl(name)}${queryOf(request)}`, 303)
     const { section, revision } = /** @type {Asked} */ (request.query)

@@ -421,7 +421,8 @@ test('a picture can be uploaded without JavaScript, too', async (t) => {
 })
 
 for (const javaScriptEnabled of [true, false]) {
-  test(`a section is edited from its heading ${javaScriptEnabled ? 'with' : 'without'} JavaScript, by mouse, finger and ` +
+  test(`a section is edited from its heading ${javaScriptEnabled ? 'with' : 'without'} JavaScript, by mouse, ` +
+    'finger and ' +
     'keyboard, while another one changes', async (t) => {
     const { app, page, visit } = await browser.open(t, { javaScriptEnabled }, { CACHE_POLICY: 'revalidate' })
     const long = 'A long heading, which takes more than one line on the screen of a phone'

@@ -32,7 +32,8 @@ const FILE_MODES = new Set(['100644', '100755'])
  */
 export async function * commitsTo (folder, commit, signal) {
   const order = ['rev-list', '--topo-order', '--reverse']
-  const texts = startGit(folder, [...order, '--encoding=UTF-8', '--no-commit-header', `--format=${FORMAT}`, commit, '--'],
+  const texts = startGit(
+    folder, [...order, '--encoding=UTF-8', '--no-commit-header', `--format=${FORMAT}`, commit, '--'],
     signal)
   const list = startGit(folder, [...order, commit, '--'], signal)
   const trees = startGit(folder, [

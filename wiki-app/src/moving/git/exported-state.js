@@ -32,7 +32,8 @@ export async function readState ({ folder, head, branch }, signal) {
   for await (const commit of commitsTo(folder, head, signal)) {
     const exported = exportedIn(commit)
     if (exported === null || commit.parents.length > 1) {
-      throw new RepositoryError(`${branch} has a commit that no export made, ${commit.hash.slice(0, 12)}: export into ` +
+      throw new RepositoryError(`${branch} has a commit that no export made, ${commit.hash.slice(0, 12)}: ` +
+        'export into ' +
         'another folder, or say --replace, which starts over')
     }
     if (exported.at > state.latest) state.latest = exported.at

@@ -38,7 +38,8 @@ export async function prepareRepository (folder) {
   }
   const changed = repository.isBare ? '' : await git(repository.folder, ['status', '--porcelain'])
   if (changed !== '') {
-    throw new RepositoryError(`${folder} has files that are not committed, which an export would overwrite: move them ` +
+    throw new RepositoryError(`${folder} has files that are not committed, which an export would overwrite: ` +
+      'move them ' +
       'elsewhere, or name another folder')
   }
   return repository

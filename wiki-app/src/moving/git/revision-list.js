@@ -27,7 +27,9 @@ export class RevisionList {
    * @throws {Error} when there are too many
    */
   add (before, { commit, content, path }) {
-    if (this.#count === REVISIONS_MAX) throw new Error(`the repository has more than ${REVISIONS_MAX} revisions of files`)
+    if (this.#count === REVISIONS_MAX) {
+      throw new Error(`the repository has more than ${REVISIONS_MAX} revisions of files`)
+    }
     const at = this.#count * RECORD_BYTES
     if (at === this.#bytes.length) this.#bytes = Buffer.concat([this.#bytes, Buffer.alloc(at)])
     this.#hashBytes = commit.length / 2

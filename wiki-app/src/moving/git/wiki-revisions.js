@@ -60,6 +60,7 @@ export async function * wikiRevisions (db, { session, done }) {
 /** @param {Map<string, Done>} missing */
 function diverged (missing) {
   const [[history, { revision }]] = missing
-  return new RepositoryError(`the repository is not of this wiki, or the wiki was set back: it has revision ${revision} ` +
+  return new RepositoryError('the repository is not of this wiki, or the wiki was set back: ' +
+    `it has revision ${revision} ` +
     `of "${history}", and the wiki has another one or none; export into another folder, or say --replace`)
 }

@@ -51,7 +51,9 @@ async function looksGzipped (path) {
   try {
     const { buffer } = await handle.read(Buffer.alloc(8), 0, 8, 0)
     const packed = PACKED.find(({ signature }) => buffer.indexOf(signature) === 0)
-    if (packed) throw new ConfigError(`${path} is packed with ${packed.name}; unpack it first: ${packed.unpack} ${path}`)
+    if (packed) {
+      throw new ConfigError(`${path} is packed with ${packed.name}; unpack it first: ${packed.unpack} ${path}`)
+    }
     return buffer.indexOf(GZIP) === 0
   } finally {
     await handle.close()

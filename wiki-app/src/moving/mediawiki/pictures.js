@@ -36,7 +36,9 @@ export async function * picturesIn (folder, onStored, signal) {
   const others = { count: 0 }
   yield * below(folder, 0)
   if (others.count > 0) {
-    yield { kind: 'left-out', source: folder, count: others.count, reason: 'these files are no pictures that can be shown' }
+    yield {
+      kind: 'left-out', source: folder, count: others.count, reason: 'these files are no pictures that can be shown'
+    }
   }
 
   /** @param {string} within @param {number} depth @returns {AsyncGenerator<MovedPicture>} */
