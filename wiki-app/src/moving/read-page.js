@@ -1,3 +1,4 @@
+import { createKeyedMutex } from '../process/keyed-mutex.js'
 import { acceptedName } from './accepted.js'
 import { PageWriter } from './store-page.js'
 
@@ -6,6 +7,7 @@ import { PageWriter } from './store-page.js'
 /** @import {Outcome} from './report.js' */
 
 /** A reader asks for the places of pages that it reads ahead. */
+const TURN_MAX_MS = 60_000
 const PLACES_KEPT_MAX = 1_000
 
 /**
@@ -15,6 +17,8 @@ const PLACES_KEPT_MAX = 1_000
 export function createReadPage ({ places, onFound = () => {}, signal, ...parts }) {
   /** @type {Map<string, Place>} */
   const found = new Map()
+  // Of two pages that would have one name, the first one gets it.
+  const inTurn = createKeyedMutex({ maxMs: TURN_MAX_MS })
 
   /** @param {string} name @param {string} source @returns {Promise<Place>} */
   async function placeOf (name, source) {
@@ -51,13 +55,13 @@ export function createReadPage ({ places, onFound = () => {}, signal, ...parts }
       await writer.read(revisions)
       return {
         bytes: writer.bytes,
-        async finish () {
+        finish: () => inTurn(name, async () => {
           const { problem, ...stored } = await writer.finish()
           if (stored.result !== 'untaken') onFound(name)
           const renamed = changed ? `links to “${given}” do not lead here` : ''
           const problems = [renamed, problem].filter(Boolean).join('; ')
           return { source, name: place.name, ...stored, ...problems !== '' && { problem: problems } }
-        }
+        })
       }
     }
   }
