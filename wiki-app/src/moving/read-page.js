@@ -7,8 +7,8 @@ import { PageWriter } from './store-page.js'
 /** @import {Outcome} from './report.js' */
 
 /** A reader asks for the places of pages that it reads ahead. */
-const TURN_MAX_MS = 60_000
 const PLACES_KEPT_MAX = 1_000
+const TURN_MAX_MS = 60_000
 
 /**
  * @param {ConstructorParameters<typeof PageWriter>[0] & {places: Places, onFound?: (name: string) => void,
