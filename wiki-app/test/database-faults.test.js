@@ -7,8 +7,10 @@ import { startMongod } from '@stevec/harness/mongod'
 import { freePorts } from '@stevec/harness/ports'
 import { pauseProcess, stopProcess, waitUntil } from '@stevec/harness/processes'
 import { replaceToxics, startToxiproxy } from '@stevec/harness/toxiproxy'
+import mongoose from 'mongoose'
 import { buildApp } from '../src/app.js'
 import { readConfig } from '../src/config.js'
+import { createDatabase } from '../src/database/database.js'
 import { get, save } from './helper.js'
 
 const RECOVERY_MAX_MS = 20_000
@@ -180,4 +182,15 @@ test('under repeated resets, saves succeed or get 503; acknowledged ones persist
     assert.ok(acknowledged.every((revision) => kept.includes(revision)))
     assert.ok(kept.length <= 4, 'at most one revision per save')
   }
+})
+
+test('a full disk and a panic of the database count as its absence, other errors that it reports do not', async () => {
+  const database = createDatabase(uri, /** @type {any} */ (console))
+  const isUnavailable = (/** @type {number} */ code, /** @type {string} */ message) =>
+    database.isUnavailable(new mongoose.mongo.MongoServerError({ code, message }))
+  assert.ok(isUnavailable(14_031, 'out of disk space'))
+  assert.ok(isUnavailable(8, '28: No space left on device'))
+  assert.ok(isUnavailable(8, 'Executor error during find command :: caused by :: -31804: WT_PANIC: library panic'))
+  assert.equal(isUnavailable(8, '22: Invalid argument'), false)
+  assert.equal(isUnavailable(121, 'No space left on device'), false, 'an error of a document may quote anything')
 })

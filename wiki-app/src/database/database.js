@@ -49,6 +49,13 @@ const CLOSED_NAMES = new Set(['MongoPoolClosedError'])
  * https://github.com/mongodb/mongo/blob/master/src/mongo/base/error_codes.yml
  */
 const TEMPORARY_CODES = new Set([50, 64, 91, 189, 10_107, 11_600, 11_602, 13_435, 13_436])
+const OUT_OF_DISK_SPACE = 14_031
+const UNKNOWN_ERROR = 8
+/**
+ * So the server passes on what its storage engine reports: a full disk, and a panic, which ends it in a moment.
+ * https://github.com/mongodb/mongo/blob/master/src/mongo/db/storage/wiredtiger/wiredtiger_util.cpp
+ */
+const STORAGE_FAILURE = /No space left on device|WT_PANIC/
 
 /**
  * In bulk writes the driver also wraps errors that no server has reported.
@@ -191,7 +198,8 @@ export function createDatabase (uri, log, { poolMax = 100, readConcern, commands
 function isUnavailable (connection, thrown) {
   const error = causeOf(thrown)
   if (error instanceof mongo.MongoServerError) {
-    return TEMPORARY_CODES.has(Number(error.code)) || error.hasErrorLabel('TransientTransactionError')
+    return TEMPORARY_CODES.has(Number(error.code)) || error.hasErrorLabel('TransientTransactionError') ||
+      isOfStorage(error)
   }
   // mongoose then throws a plain MongooseError.
   const neverConnected = connection.db === undefined && error instanceof mongoose.MongooseError
@@ -199,3 +207,7 @@ function isUnavailable (connection, thrown) {
   return neverConnected || CLOSED_CODES.has(String(code)) || CLOSED_NAMES.has(String(name)) ||
     UNREACHABLE.some((unreachable) => error instanceof unreachable)
 }
+
+/** @param {import('mongodb').MongoServerError} error */
+const isOfStorage = ({ code, message }) =>
+  code === OUT_OF_DISK_SPACE || (code === UNKNOWN_ERROR && STORAGE_FAILURE.test(message))
