@@ -16,45 +16,47 @@ function hashed (file, type, bytes) {
   return { url: `/assets/${file.replace('.', `.${hash}.`)}`, type, bytes }
 }
 
+/** @type {Map<string, ReturnType<typeof asset>>} */
+const modules = new Map()
+
 /**
- * A module and those that it imports: it names them by their URLs.
- * @param {string} file  in assets/ @returns {ReturnType<typeof asset>[]} itself last; each once
+ * With the modules that it imports: it names them by their URLs.
+ * @param {string} file  in assets/ @returns {ReturnType<typeof asset>}
  */
-function modulesOf (file, known = /** @type {Map<string, ReturnType<typeof asset>>} */ (new Map())) {
+function moduleOf (file) {
   const text = readFileSync(new URL(`assets/${file}`, import.meta.url), 'utf8')
-  const linked = text.replace(/^(import .*|.*\bimport\()'\.\/([\w-]+\.js)'/gm, (_, start, imported) => {
-    modulesOf(imported, known)
-    return `${start}'${known.get(imported)?.url}'`
-  })
-  if (!known.has(file)) known.set(file, hashed(file, SCRIPT, Buffer.from(linked)))
-  return [...known.values()]
+  const linked = text.replace(/^(.*\bimport\(|import .*)'\.\/([\w-]+\.js)'/gm,
+    (_, start, imported) => `${start}'${moduleOf(imported).url}'`)
+  const module = modules.get(file) ?? hashed(file, SCRIPT, Buffer.from(linked))
+  modules.set(file, module)
+  return module
 }
 
 const style = asset(['style.css', 'markdown.css'], 'text/css; charset=utf-8')
 const apiStyle = asset(['api.css'], 'text/css; charset=utf-8')
 const icon = asset(['icon.svg'], 'image/svg+xml')
-const pageModules = modulesOf('page.js')
+const pageScript = moduleOf('page.js')
 const editorStyle = asset(['editor.css'], 'text/css; charset=utf-8')
 const authorScript = asset(['author.js'], SCRIPT)
 const apiScript = asset(['api.js'], SCRIPT)
 const copyScript = asset(['copy.js'], SCRIPT)
-const editorModules = modulesOf('editor.js')
+const editorScript = moduleOf('editor.js')
 
 export const STYLE_URL = style.url
 export const ICON_URL = icon.url
-export const PAGE_SCRIPT_URL = pageModules[pageModules.length - 1].url
+export const PAGE_SCRIPT_URL = pageScript.url
 export const AUTHOR_SCRIPT_URL = authorScript.url
 export const API_SCRIPT_URL = apiScript.url
 export const COPY_SCRIPT_URL = copyScript.url
 export const API_STYLE_URL = apiStyle.url
 export const EDITOR_STYLE_URL = editorStyle.url
-export const EDITOR_SCRIPT_URL = editorModules[editorModules.length - 1].url
+export const EDITOR_SCRIPT_URL = editorScript.url
 
 /** URLs change with their content (RFC 8246). @type {FastifyPluginAsync} */
 export async function assetRoutes (app) {
   const config = { database: false }
   const others = [style, icon, editorStyle, authorScript, apiScript, apiStyle, copyScript]
-  for (const { url, type, bytes } of [...others, ...pageModules, ...editorModules]) {
+  for (const { url, type, bytes } of [...others, ...modules.values()]) {
     app.get(url, { config }, async (_request, reply) => {
       reply.header('cache-control', 'public, max-age=31536000, immutable').type(type)
       return bytes

@@ -1,4 +1,6 @@
-import { differs, form, make, settled, text } from './editor-form.js'
+import { differs, form, text } from './editor-form.js'
+import { make } from './make.js'
+import { settled } from './settled.js'
 
 const DRAFT_AFTER_MS = 500
 const DRAFT_KEPT_MS = 30 * 86_400_000

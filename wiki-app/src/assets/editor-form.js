@@ -1,3 +1,5 @@
+import { make } from './make.js'
+
 export const form = /** @type {HTMLFormElement} */ (document.querySelector('form.editor'))
 export const text = /** @type {HTMLTextAreaElement} */ (form.elements.namedItem('content'))
 
@@ -5,29 +7,6 @@ export const SIGNED_OUT = 'You are signed out. Sign in on another tab, then go o
 
 /** A form sent back unsaved differs before anybody types. */
 export const differs = () => 'unsaved' in form.dataset || text.value !== text.defaultValue
-
-/**
- * @template {keyof HTMLElementTagNameMap} T @param {T} tag @param {object} properties  with a dash: attributes
- * @param {(Node | string)[]} children
- */
-export function make (tag, properties, ...children) {
-  const element = document.createElement(tag)
-  for (const [name, value] of Object.entries(properties)) {
-    if (name.includes('-') || name === 'role') element.setAttribute(name, value)
-    else Object.assign(element, { [name]: value })
-  }
-  element.append(...children)
-  return element
-}
-
-/** @param {() => void} work @param {number} afterMs  since the last call */
-export function settled (work, afterMs) {
-  let timer = 0
-  return () => {
-    clearTimeout(timer)
-    timer = setTimeout(work, afterMs)
-  }
-}
 
 /** Holds what lies beside or over the text. */
 export const writing = make('div', { className: 'writing' })

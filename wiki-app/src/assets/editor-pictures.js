@@ -1,4 +1,5 @@
-import { form, insert, make, say, SIGNED_OUT, text, writing } from './editor-form.js'
+import { form, insert, say, SIGNED_OUT, text, writing } from './editor-form.js'
+import { make } from './make.js'
 
 const PICTURES = 'image/png,image/jpeg,image/webp,image/gif'
 const TOO_LARGE =

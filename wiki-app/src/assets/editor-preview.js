@@ -1,4 +1,6 @@
-import { form, make, say, settled, SIGNED_OUT, text, unsay, writing } from './editor-form.js'
+import { form, say, SIGNED_OUT, text, unsay, writing } from './editor-form.js'
+import { make } from './make.js'
+import { settled } from './settled.js'
 
 /** Previews count against the write limit. */
 const PREVIEW_AFTER_MS = 1_000

@@ -1,5 +1,6 @@
-import { insert, make, text, writing } from './editor-form.js'
+import { insert, text, writing } from './editor-form.js'
 import { choosePicture } from './editor-pictures.js'
+import { make } from './make.js'
 
 const TABLE = '| Column | Column |\n|--------|--------|\n| cell   | cell   |\n'
 

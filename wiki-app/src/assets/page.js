@@ -132,3 +132,6 @@ for (const menu of /** @type {NodeListOf<HTMLDetailsElement>} */ (document.query
 }
 
 if (document.querySelector('article [data-task]')) import('./tasks.js')
+
+document.querySelector('header form[role] input')
+  ?.addEventListener('focus', () => import('./search-names.js'), { once: true })
