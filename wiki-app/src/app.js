@@ -183,8 +183,8 @@ async function registerRoutes (app, { config, services, counter, processes, fast
   })
   await app.register(newPageRoute, { store })
   for (const routes of [searchRoutes, careRoutes]) await app.register(routes, { store, search, policy })
-  const { mergeSave, sections, deferred, watching, digests, waitUntilPurged } = services
-  await app.register(editRoutes, { store, history, oldRevisions, mergeSave, sections, deferred, waitUntilPurged })
+  const { deferred, watching, digests } = services
+  await app.register(editRoutes, services)
   await app.register(shortLinkForms, { links: services.shortLinks, publicUrl: config.PUBLIC_URL })
   await app.register(historyRoutes, { store, history, oldRevisions, policy })
   await app.register(changesRoutes, { history, policy, publicUrl: config.PUBLIC_URL })

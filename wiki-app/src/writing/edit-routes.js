@@ -2,6 +2,7 @@ import { HTML, renderFor, wantsHtml } from '../views.js'
 import { isMisspelt, nameIn, queryOf } from '../reading/address.js'
 import { CHANGE_PROPERTIES } from './change.js'
 import { editor, typedIn } from './editor-view.js'
+import { createPageTemplates, TEMPLATE_QUERY } from './page-templates.js'
 import { currentRevision } from '../pages/head.js'
 import { addRemove, addRename } from './move-routes.js'
 import { editUrl, writableName } from '../pages/name.js'
@@ -28,6 +29,7 @@ const PREVIEW_SCHEMA = {
   }
 }
 const NAME_SCHEMA = { type: 'object', properties: { name: { type: 'string' } } }
+const EDIT_SCHEMA = { ...SECTION_QUERY, properties: { ...SECTION_QUERY.properties, ...TEMPLATE_QUERY } }
 
 /**
  * For programs, and browsers without JavaScript.
@@ -70,7 +72,8 @@ export async function editRoutes (app, { waitUntilPurged = async () => {}, ...pa
 
 /**
  * @typedef {(reply: FastifyReply, url: string, ...names: string[]) => FastifyReply} Leave
- * @typedef {Pick<Services, 'store' | 'history' | 'oldRevisions' | 'mergeSave' | 'sections' | 'deferred'>} Parts
+ * @typedef {Pick<Services, 'store' | 'history' | 'search' | 'oldRevisions' | 'mergeSave' | 'sections' | 'deferred'>
+ * } Parts
  * @typedef {Parts & {leave: Leave}} Context
  */
 
@@ -98,7 +101,9 @@ function addPreview (app, { store }) {
 }
 
 /** @param {FastifyInstance} app @param {Context} context */
-function addForms (app, { store, sections }) {
+function addForms (app, { store, search, sections }) {
+  const templates = createPageTemplates({ store, search })
+
   app.get('/edit/new', { schema: { querystring: NAME_SCHEMA } }, async (request, reply) => {
     const { name } = /** @type {{name?: string}} */ (request.query)
     if (name !== undefined) return reply.redirect(editUrl(writableName(name)), 303)
@@ -106,25 +111,28 @@ function addForms (app, { store, sections }) {
   })
 
   app.get('/edit/text/*', {
-    config: { costly: 'text' }, schema: { querystring: SECTION_QUERY }
+    config: { costly: 'text' }, schema: { querystring: EDIT_SCHEMA }
   }, async (request, reply) => {
     const name = writableName(nameIn(request))
     if (isMisspelt(request, editUrl(name))) return reply.redirect(`${editUrl(name)}${queryOf(request)}`, 303)
     const page = await store.findSource(name)
     if (page === null) refuseHiddenName(name)
-    const asked = /** @type {import('./sections.js').Asked} */ (request.query)
+    const { template, ...asked } =
+      /** @type {import('./sections.js').Asked & {template?: string}} */ (request.query)
     const section = page && asked.section !== undefined ? await sections.find(page, asked) : undefined
+    const begun = page === null && template !== undefined ? await templates.begin(template, name) : undefined
     return reply.type(HTML).send(renderFor(request, 'edit', {
       title: titleOf(name, page !== null, section?.title),
       wholeUrl: section ? editUrl(name) : undefined,
       sectionIsGone: section === null && page !== null,
+      templateIsMissing: begun === null,
       ...await editor(name, {
         baseRevision: currentRevision(page),
-        content: section?.text ?? page?.content ?? '',
-        tags: (page?.tags ?? []).join(', '),
+        content: section?.text ?? page?.content ?? begun?.content ?? '',
+        tags: (page?.tags ?? begun?.tags ?? []).join(', '),
         ...section && { section: String(section.number), summary: summaryOf(section.title) }
       }),
-      ...(page === null && { cancelUrl: '/' })
+      ...(page === null && { cancelUrl: '/', templates: await templates.offered(name) })
     }))
   })
 }

@@ -178,6 +178,7 @@ async function fill (app) {
   await write(app, 'Talk:Home', `## ${LONG}\n\n> ${'x'.repeat(300)}\n\n— **Ana**, 2026-01-01 10:00 UTC\n`)
   await write(app, LONG, `[[${LONG}]]`, { tags: 't'.repeat(50) })
   await write(app, 'Gone', 'text')
+  for (const name of [LONG, 'short']) await write(app, `Template/${name}`, 'text')
   const { statusCode: linked } = await app.inject({
     method: 'POST', url: '/api/v1/short-links', payload: { page: 'Home', revision: 1 }
   })
