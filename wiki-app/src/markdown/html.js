@@ -55,3 +55,14 @@ const createEnv = (maxChars) => ({
  * @param {string} markdown @returns {import('./sections.js').Section[]}
  */
 export const sectionsOf = (markdown) => sectionsIn(markdown, markdownIt.parse(markdown, createEnv(0)))
+
+/**
+ * Definitions such as `[a]: /b` count for all of a text, wherever they stand. For a worker thread, too.
+ * @param {string} markdown
+ */
+export function definesLinks (markdown) {
+  /** @type {PageEnv & {references?: Record<string, any>}} */
+  const env = createEnv(0)
+  markdownIt.parse(markdown, env)
+  return Object.keys(env.references ?? {}).length > 0
+}

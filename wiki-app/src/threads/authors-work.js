@@ -8,7 +8,7 @@ import { sectionWork } from '../writing/section-work.js'
  * @typedef {import('../archive/front-matter.js').Known} Known
  * @typedef {import('../writing/markers.js').Texts} Texts
  * @typedef {import('../writing/markers.js').Merged} Merged
- * @typedef {import('../writing/section-work.js').Find | import('../writing/section-work.js').Splice} OfSection
+ * @typedef {import('../writing/section-work.js').OfSection} OfSection
  * @typedef {{markdown: string, maxBytes: number} | {yaml: string} | {linksOf: string, placesMax: number}} OfText
  * @typedef {{known: Known | null} | {refusal: string}} FrontMatter
  * @param {OfText | Texts | OfSection} task

@@ -52,19 +52,19 @@ export function addTalk (app, { store, sections, leave }) {
   })
 
   app.post('/edit/topic/*', { schema: { body: SAID_SCHEMA } }, async (request, reply) => {
-    const name = talkIn(request)
+    const asked = talkIn(request)
     const said = /** @type {Said} */ (request.body)
     const content = textIn(request)
     try {
       const { author } = changeIn(request)
-      await refuseNewHiddenName(store, name)
+      await refuseNewHiddenName(store, asked)
       if (content.trim() === '') throw new Empty()
-      const { revision, id } = await say(name, placeIn(said), content, author)
+      const { name, revision, id } = await say(asked, placeIn(said), content, author)
       reply.header('page-revision', revision)
       if (!wantsHtml(request)) return { name, revision }
       return leave(reply, `${viewUrl(name)}?saved=${revision}${id === '' ? '' : `#${encodeURIComponent(id)}`}`, name)
     } catch (error) {
-      return refuse(/** @type {AnswerableError} */ (error), { name, said, content }, request, reply)
+      return refuse(/** @type {AnswerableError} */ (error), { name: asked, said, content }, request, reply)
     }
   })
 }

@@ -1,6 +1,8 @@
 import createError from '@fastify/error'
 import { currentRevision } from '../pages/head.js'
 import { StaleEdit, basePrecondition } from '../pages/preconditions.js'
+import { pageOfTalk } from '../pages/talk.js'
+import { createKeyedMutex } from '../process/keyed-mutex.js'
 import { readableTime } from '../readable.js'
 import { plainTitle } from './sections.js'
 
@@ -14,9 +16,24 @@ const TopicGone = createError(
 const TooManyAtOnce = createError(
   'WIKI_TALK_BUSY', 'Many people are writing on this page just now. Nothing is lost: send it again.', 409
 )
+const Defines = createError(
+  'WIKI_MESSAGE_DEFINES',
+  'A line such as “[name]: address” would change links in messages of others, so a message has none. ' +
+    'Write [text](address) at each link instead, or \\[name]: for these characters themselves.',
+  422
+)
+const EndIsOpen = createError(
+  'WIKI_TALK_OPEN',
+  'Something is open at the end of this page, such as a block of code, and would swallow the topic. ' +
+    'Edit the whole page and close it, then send this again.',
+  422
+)
 
-/** Of several people who write at once, one succeeds at each. */
-const ATTEMPTS_MAX = 20
+/** Each is a rendering of the page. In one process they take turns; of several processes, one succeeds at each. */
+const ATTEMPTS_MAX = 8
+
+/** A name may lead to one that leads on. */
+const RENAMINGS_MAX = 10
 
 /** What Markdown, or an extension of it, reads within a line. */
 const SIGNS = /[\\`*_[\]<>&$#~|=^!{}]/g
@@ -26,45 +43,76 @@ const SIGNS = /[\\`*_[\]<>&$#~|=^!{}]/g
  * @typedef {{topic: string} | {section: string, revision: string}} Place
  */
 
-/** @param {{store: Pick<PageStore, 'findSource' | 'save'>, sections: Sections}} parts */
+/** @param {{store: Pick<PageStore, 'findSource' | 'findRedirect' | 'save'>, sections: Sections}} parts */
 export function createTalk ({ store, sections }) {
+  const inTurn = createKeyedMutex()
+
   /**
    * Adds what somebody says; what others add at the same time is kept. One revision.
-   * @param {string} name  of a talk page, written or not @param {Place} place @param {string} text  Markdown
-   * @param {string | undefined} author
-   * @returns {Promise<{revision: number, id: string}>} `id`: of the topic's heading
-   * @throws {Error} 409: the topic is gone, or too many write at once; as `store.save`
+   * @param {string} asked  of a talk page, written or not, or a former name of one @param {Place} place
+   * @param {string} text  Markdown @param {string | undefined} author
+   * @returns {Promise<{name: string, revision: number, id: string}>} `id`: of the topic's heading
+   * @throws {Error} 409: the topic is gone, or too many write at once; 422: what is open would swallow it, or it
+   *   defines addresses of links; as `store.save`
    */
-  return async function say (name, place, text, author) {
+  return async function say (asked, place, text, author) {
     const message = messageOf(text, author, new Date())
-    for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) {
-      const page = await store.findSource(name)
-      const { content, id, summary } = 'topic' in place
-        ? await withTopic(page?.content ?? '', place.topic, message)
-        : await withReply(page, place, message)
-      try {
-        const { revision } = await store.save(
-          name, { content }, { author, summary }, basePrecondition(currentRevision(page)))
-        return { revision, id }
-      } catch (error) {
-        if (!(error instanceof StaleEdit)) throw error
+    if (await sections.definesLinks(message)) throw new Defines()
+    return inTurn(asked, async () => {
+      for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) {
+        const said = await saidOnce(asked, place, message, author)
+        if (said !== null) return said
       }
+      throw new TooManyAtOnce()
+    })
+  }
+
+  /**
+   * @param {string} asked @param {Place} place @param {string} message @param {string | undefined} author
+   * @returns {Promise<{name: string, revision: number, id: string} | null>} null: somebody else was faster
+   */
+  async function saidOnce (asked, place, message, author) {
+    const { name, page } = await talkPage(asked)
+    const { content, id, summary } = 'topic' in place
+      ? await withTopic(page?.content ?? '', place.topic, message)
+      : await withReply(page, place, message)
+    const isAsSeen = basePrecondition(currentRevision(page))
+    try {
+      const { revision } = await store.save(name, { content }, { author, summary }, (head) => {
+        isAsSeen(head)
+        if (isFormer(head?.redirect_to)) throw new StaleEdit()
+      })
+      return { name, revision, id }
+    } catch (error) {
+      if (error instanceof StaleEdit) return null
+      throw error
     }
-    throw new TooManyAtOnce()
+  }
+
+  /** @param {string} name  of a talk page, or a former one */
+  async function talkPage (name) {
+    for (let renamings = 0; ; renamings++) {
+      const page = await store.findSource(name)
+      const renamed = page === null && renamings < RENAMINGS_MAX ? await store.findRedirect(name) : null
+      if (!isFormer(renamed)) return { name, page }
+      name = renamed
+    }
   }
 
   /** @param {string} before @param {string} topic @param {string} message */
   async function withTopic (before, topic, message) {
-    const content = `${before.trimEnd()}${before.trim() === '' ? '' : '\n\n'}## ${escaped(topic)}\n\n${message}\n`
-    return { content, id: await sections.lastId(content), summary: readable('New topic: ', topic) }
+    const added = `## ${escaped(topic)}\n\n${message}`
+    const content = `${before.trimEnd()}${before.trim() === '' ? '' : '\n\n'}${added}\n`
+    const last = await sections.last(content)
+    if (last?.text !== added) throw new EndIsOpen()
+    return { content, id: last.id, summary: readable('New topic: ', topic) }
   }
 
   /** @param {import('../pages/read-pages.js').PageSource | null} page @param {Exclude<Place, {topic: string}>} place */
   async function withReply (page, place, /** @type {string} */ message) {
-    const found = page && await sections.find(page, place)
-    if (page === null || found === null) throw new TopicGone()
-    const edit = { section: String(found.number), revision: page.revision, text: `${found.text}\n\n${message}` }
-    return { ...await sections.spliced(page._id, edit), summary: readable('Reply to: ', found.title) }
+    const replied = page && await sections.appended(page, place, message)
+    if (replied === null) throw new TopicGone()
+    return { ...replied, summary: readable('Reply to: ', replied.title) }
   }
 }
 
@@ -80,6 +128,12 @@ function messageOf (text, author, at) {
   const name = author ? `**${escaped(author)}**` : 'without a name'
   return `${lines.join('\n')}\n\n— ${name}, ${readableTime(at.toISOString())}`
 }
+
+/**
+ * Of a page that went elsewhere, the old name is free for a new talk.
+ * @param {string | null | undefined} redirect @returns {redirect is string}
+ */
+const isFormer = (redirect) => redirect != null && pageOfTalk(redirect) !== null
 
 /** @param {string} what @param {string} title */
 const readable = (what, title) => `${what}${plainTitle(title)}`
