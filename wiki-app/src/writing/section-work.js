@@ -14,8 +14,8 @@ import { LAST } from './section-numbers.js'
  * @typedef {{number: number, title: string, id: string, text: string}} Found
  * @typedef {{content: string, title: string, id: string}} Spliced  `title`: as before; `id`: of the section's heading;
  *   '' if it has none now
- * @typedef {{lost: 'above' | 'below', title: string}} Lost  nothing is spliced: what is above the section, or the next
- *   heading, would not stay as it is
+ * @typedef {{lost: 'above' | 'below' | 'added', title: string}} Lost  nothing is spliced: what is above the section, or
+ *   the next heading, would not stay as it is, or what is added would be in the block above it
  */
 
 /**
@@ -41,7 +41,9 @@ function append (task) {
   const { found, now } = foundIn(task)
   if (found === undefined) return null
   const text = withoutEnd(task.shown.slice(found.start, found.end))
-  return replaced(task.shown, now, found, `${text}\n\n${task.addition}`)
+  const closed = `${text}\n\n`
+  if (sectionsOf(`${closed}# x`).at(-1)?.start !== closed.length) return { lost: 'added', title: found.title }
+  return replaced(task.shown, now, found, `${closed}${task.addition}`)
 }
 
 /** @param {Splice} task @returns {Spliced | Lost | null} null: `base` has no such section */
@@ -113,8 +115,8 @@ function replaced (base, sections, section, text) {
 /**
  * The same characters are a heading, or not, by what is above them: it is enough to look where headings begin.
  * @param {Section[]} now @param {{start: number, text: number, end: number}} at  of the section
- * @param {Record<Lost['lost'], number[]>} kept  where headings begin @param {string} written
- * @returns {Lost['lost'] | undefined}
+ * @param {{above: number[], below: number[]}} kept  where headings begin @param {string} written
+ * @returns {'above' | 'below' | undefined}
  */
 function lostIn (now, at, kept, written) {
   const starts = now.map(({ start }) => start)

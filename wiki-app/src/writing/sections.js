@@ -26,6 +26,12 @@ const OpenAbove = createError(
     'Begin it with its heading, look for a comment or block of code that begins above it, or edit the whole page.',
   422
 )
+export const OpenBefore = createError(
+  'WIKI_SECTION_OPEN',
+  'Something is open at the end of “%s”, such as a block of code, and would swallow what you add. ' +
+    'Edit the whole page and close it, then send this again.',
+  422
+)
 
 const NUMBER = '^[1-9]\\d{0,6}$'
 /** Of the query of the editor's address: what the button of a heading sends. */
@@ -110,7 +116,8 @@ export function createSections ({ store, history, pool }) {
 /** @param {Spliced | Lost | null} result @returns {Spliced | null} @throws {Error} 422 */
 function kept (result) {
   if (result === null || !('lost' in result)) return result
-  throw result.lost === 'below' ? new OpenAtItsEnd(plainTitle(result.title)) : new OpenAbove()
+  if (result.lost === 'above') throw new OpenAbove()
+  throw new (result.lost === 'below' ? OpenAtItsEnd : OpenBefore)(plainTitle(result.title))
 }
 
 const TURNING = /[\p{Cc}\p{Cs}\u202A-\u202E\u2066-\u2069\uFFFE\uFFFF]/gu

@@ -4,7 +4,7 @@ import { StaleEdit, basePrecondition } from '../pages/preconditions.js'
 import { pageOfTalk } from '../pages/talk.js'
 import { createKeyedMutex } from '../process/keyed-mutex.js'
 import { readableTime } from '../readable.js'
-import { plainTitle } from './sections.js'
+import { OpenBefore, plainTitle } from './sections.js'
 
 /** @import {Attribution} from '../pages/commit.js' */
 /** @import {PageStore} from '../pages/store.js' */
@@ -22,13 +22,6 @@ const Defines = createError(
     'Write [text](address) at each link instead, or \\[name]: for these characters themselves.',
   422
 )
-const EndIsOpen = createError(
-  'WIKI_TALK_OPEN',
-  'Something is open at the end of this page, such as a block of code, and would swallow the topic. ' +
-    'Edit the whole page and close it, then send this again.',
-  422
-)
-
 /** Each is a rendering of the page. In one process they take turns; of several processes, one succeeds at each. */
 const ATTEMPTS_MAX = 8
 
@@ -74,7 +67,7 @@ export function createTalk ({ store, sections }) {
   async function saidOnce (asked, place, message, author) {
     const { name, page } = await talkPage(asked)
     const { content, id, summary } = 'topic' in place
-      ? await withTopic(page?.content ?? '', place.topic, message)
+      ? await withTopic(name, page?.content ?? '', place.topic, message)
       : await withReply(page, place, message)
     const isAsSeen = basePrecondition(currentRevision(page))
     try {
@@ -99,12 +92,12 @@ export function createTalk ({ store, sections }) {
     }
   }
 
-  /** @param {string} before @param {string} topic @param {string} message */
-  async function withTopic (before, topic, message) {
+  /** @param {string} name @param {string} before @param {string} topic @param {string} message */
+  async function withTopic (name, before, topic, message) {
     const added = `## ${escaped(topic)}\n\n${message}`
     const content = `${before.trimEnd()}${before.trim() === '' ? '' : '\n\n'}${added}\n`
     const last = await sections.last(content)
-    if (last?.text !== added) throw new EndIsOpen()
+    if (last?.text !== added) throw new OpenBefore(name)
     return { content, id: last.id, summary: readable('New topic: ', topic) }
   }
 
