@@ -110,6 +110,28 @@ for (const way of FAN_OUTS) {
   })
 }
 
+for (const way of FAN_OUTS) {
+  test(`${way}: those that watch a page have what is written on its talk page, also once both are renamed`, async (t) => {
+    const { app, db } = await build(t, way)
+    await watching(app, 'reader', 'PUT', 'pages/a')
+    await watching(app, 'admin', 'PUT', 'pages/Talk:a')
+    await edit(app, 'Talk:a', 'before the page')
+    await edit(app, 'a', 'text')
+    await edit(app, 'Talk:other', 'about another page')
+    const rename = { method: /** @type {const} */ ('POST'), headers: bearer('editor'), payload: { to: 'b' } }
+    assert.equal((await app.inject({ ...rename, url: '/api/v1/pages/a/rename' })).statusCode, 201)
+    await edit(app, 'Talk:b', 'after the renaming')
+    await edit(app, 'Talk:a', 'of a name that is free')
+    await untilDone(db)
+    assert.deepEqual(await shown(app, 'reader'), ['Talk:b 3', 'Talk:b 2', 'b 2', 'b 1', 'Talk:b 1'])
+    assert.deepEqual(await shown(app, 'admin'), ['Talk:b 3', 'Talk:b 2', 'Talk:b 1'])
+    await watching(app, 'reader', 'DELETE', 'pages/b')
+    await edit(app, 'Talk:b', 'to nobody')
+    await untilDone(db)
+    assert.ok(!(await shown(app, 'reader')).includes('Talk:b 4'))
+  })
+}
+
 for (const way of WRITTEN) {
   test(`${way}: all of 10 500 people have a change, each once`, async (t) => {
     const { app, db } = await build(t, way)
@@ -157,7 +179,7 @@ test('on-queue: a process dies after a step that it has not marked, and another 
   }
   const first = await start('first', (steps) => steps === 2)
   const revision = new ObjectId()
-  await connection.transaction((session) => add([{ page: 'a', author: 'editor', revision }], first.add, session))
+  await connection.transaction((session) => add([{ name: 'a', page: 'a', author: 'editor', revision }], first.add, session))
   assert.ok(await waitUntil(() => ran.length === 2, WAIT_MAX_MS))
   assert.equal((await having(db, revision)).length, 2_000)
   await start('second', () => false)

@@ -26,6 +26,7 @@ export function createHistories ({ Pages }) {
    * @returns {Promise<Map<string, string | null>>} as `historyOf`; of names that have or had a page
    */
   async function storedKeysOf (names, session) {
+    if (names.length === 0) return new Map()
     const found = await driverOf(Pages)
       .find({ _id: { $in: names } }, { projection: HISTORY_FIELDS, batchSize: names.length + 1, session })
       .toArray()

@@ -141,7 +141,7 @@ const createMove = ({ models: { Pages, Revisions }, targets, later, fanOut }) =>
       deleted: false,
       created_at: now
     }], { session, lean: true })
-    await fanOut([{ page: history, author, revision: _id }], later, session)
+    await fanOut([{ name: to, page: history, author, revision: _id }], later, session)
     const both = { revision, authors: [author], tags, listed: true, above: [] }
     return {
       target: state,

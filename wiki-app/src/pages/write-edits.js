@@ -84,8 +84,8 @@ export function createWriteEdits (context) {
     for (const each of accepted) commits.push(await commitOf(each, session))
     await later([...counts, ...purges.ofCommits(commits)], session)
     // What was written elsewhere, some time ago, is no news for those that watch.
-    const changed = accepted.flatMap(({ edit: { attribution: { author = '' }, past }, history }, at) =>
-      past ? [] : [{ page: history, author, revision: revisions[at]._id }])
+    const changed = accepted.flatMap(({ edit: { name, attribution: { author = '' }, past }, history }, at) =>
+      past ? [] : [{ name, page: history, author, revision: revisions[at]._id }])
     await fanOut(changed, later, session)
   }
 }

@@ -1,5 +1,7 @@
 import mongoose from 'mongoose'
 import { driverOf } from '../database/driver.js'
+import { createHistories } from '../pages/histories.js'
+import { pageOfTalk } from '../pages/talk.js'
 import { createFeedItems, STEP } from './feed-items.js'
 
 /** @import {ClientSession, Types} from 'mongoose' */
@@ -17,8 +19,12 @@ export const FAN_OUT = 'fan-out'
 /** What takes longer in a transaction, the queue does. */
 const IN_REQUEST_MAX = 10_000
 
-/** `page`: key of its history. @typedef {{page: string, author: string, revision: Types.ObjectId}} Changed */
-/** `after`: the last watcher that has it. @typedef {Changed & {after: string}} Content */
+/**
+ * `page`: key of its history. `about`: key of the page that it is the talk page of, whose watchers get it, too.
+ * @typedef {{page: string, about?: string, author: string, revision: Types.ObjectId}} Changed
+ * @typedef {Omit<Changed, 'about'> & {name: string}} Edited  `name`: of the page now
+ * @typedef {Changed & {after: string}} Content  `after`: the last watcher that has it
+ */
 /** @typedef {typeof FAN_OUTS[number]} Way */
 
 // Of the documents in model.js, only what finds the watchers: nobody else pays for these indexes.
@@ -38,16 +44,18 @@ export function createFanOut ({ connection, models, way }) {
   const watchers = driverOf(/** @type {import('mongoose').Model<Named>} */ (
     /** @type {unknown} */ (connection.model('WatcherByName', schema))))
   const feedItems = createFeedItems({ connection, models })
+  const histories = createHistories(models)
 
   /**
    * Each person once, also one that watches the page and its author.
    * @param {Changed} changed @param {string} after @param {ClientSession} [session]
    * @returns {Promise<{found: string[], more: boolean}>} the next STEP of them
    */
-  async function watchersAfter ({ page, author }, after, session) {
+  async function watchersAfter ({ page, about, author }, after, session) {
     const later = { $gt: after }
     const ofAuthor = author === '' ? [] : [{ 'authors.name': author, _id: later }]
-    const filter = { $or: [{ 'pages.history': page, _id: later }, ...ofAuthor] }
+    const ofAbout = about === undefined ? [] : [{ 'pages.history': about, _id: later }]
+    const filter = { $or: [{ 'pages.history': page, _id: later }, ...ofAbout, ...ofAuthor] }
     const found = await watchers
       .find(/** @type {any} */ (filter), {
         projection: { _id: 1 }, sort: { _id: 1 }, limit: STEP, batchSize: STEP + 1, session
@@ -79,14 +87,23 @@ export function createFanOut ({ connection, models, way }) {
     return after
   }
 
+  /** @param {Edited[]} edits @param {ClientSession} session @returns {Promise<Changed[]>} */
+  async function changesBy (edits, session) {
+    const keys = await histories.keysOf(edits.flatMap(({ name }) => pageOfTalk(name) ?? []), session)
+    return edits.map(({ name, ...changed }) => {
+      const about = keys.get(pageOfTalk(name) ?? '')
+      return about === undefined ? changed : { ...changed, about }
+    })
+  }
+
   return {
     /**
-     * @param {Changed[]} changes @param {import('../queue/queue.js').Later} later
+     * @param {Edited[]} edits @param {import('../queue/queue.js').Later} later
      * @param {ClientSession} session  of the edits
      */
-    async add (changes, later, session) {
+    async add (edits, later, session) {
       const tasks = []
-      for (const changed of changes) {
+      for (const changed of await changesBy(edits, session)) {
         const after = way === 'in-request' ? await inTransaction(changed, session) : ''
         if (after !== null) tasks.push({ kind: FAN_OUT, name: changed.page, content: { ...changed, after } })
       }
