@@ -219,3 +219,39 @@ test('a reply goes to no other topic of the same name, and its summary is one sh
   const [{ summary }] = (await get(app, '/api/v1/pages/Talk:b/revisions')).json().items
   assert.match(summary, /^Reply to: long [a-z ]{100,160}…$/)
 })
+
+test('the texts of subpages and of talk pages together are what one renaming can take along, or nothing is', async (t) => {
+  const app = await wiki.build(t)
+  const text = 'x'.repeat(800_000)
+  await save(app, 'a', 'text')
+  for (const name of ['a/b', 'a/c', 'a/d', 'Talk:a', 'Talk:a/b', 'Talk:a/c']) await save(app, name, text)
+  const refused = await rename(app, 'a', { to: 'z', subpages: true })
+  assert.equal(refused.statusCode, 409, refused.body)
+  assert.match(refused.json().detail, /^Nothing was renamed: the texts of the subpages and talk pages have more than/)
+  for (const name of ['a', 'a/b', 'Talk:a', 'Talk:a/b']) {
+    assert.equal((await get(app, `/wiki/${name}`)).headers['page-revision'], '1', name)
+  }
+  assert.equal((await rename(app, 'a/b', { to: 'z/b' })).statusCode, 201, 'some of them first')
+  const rest = await rename(app, 'a', { to: 'z', subpages: true })
+  assert.deepEqual(rest.json(), { name: 'z', revision: 2, subpages: 2 })
+  assert.equal(await rawOf(app, 'Talk:z/b'), text)
+  assert.equal(await rawOf(app, 'Talk:z/c'), text)
+})
+
+test('a talk page has no talk page, and no page becomes one that takes its own along', async (t) => {
+  const app = await wiki.build(t)
+  for (const name of ['b', 'Talk:b', 'Talk:Talk:a', 'c']) await save(app, name, '## of\n')
+  const { body } = await get(app, '/wiki/Talk:Talk:a', BROWSER)
+  assert.doesNotMatch(body, />Talk<|Its page|_reply|edit\/topic/)
+  assert.doesNotMatch((await get(app, '/wiki/Talk:b', BROWSER)).body, />Talk<|Talk:Talk/)
+  const said = await say(app, { topic: 'x', content: 'y' }, { name: 'Talk:Talk:a' })
+  assert.equal(said.statusCode, 400, said.body)
+  assert.match(said.body, /is no talk page/)
+  const refused = await rename(app, 'b', { to: 'Talk:x' })
+  assert.equal(refused.statusCode, 409)
+  assert.match(refused.json().detail, /^Nothing was renamed: its talk page “Talk:b” cannot go along, .* Choose another/)
+  assert.equal((await rename(app, 'c', { to: 'Talk:x' })).statusCode, 201, 'one that has none becomes a talk page')
+  await untilCounted(app)
+  for (const list of ['orphaned', 'dead-ends']) assert.deepEqual(await namesIn(app, list), ['b'], list)
+  assert.doesNotMatch((await get(app, '/sitemap/1.xml')).body, /Talk/)
+})

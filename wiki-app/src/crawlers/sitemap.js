@@ -1,5 +1,5 @@
 import mongoose from 'mongoose'
-import { pageOfTalk } from '../pages/talk.js'
+import { isAmongTalk } from '../pages/talk.js'
 
 /** @import {Models} from '../pages/model.js' */
 
@@ -85,7 +85,7 @@ export function createSitemap ({ Pages }, { perPart = PAGES_PER_PART, keptMs = K
         .lean()
         .exec()
       // For people (docs/decisions/0084).
-      const read = pages.filter(({ _id }) => pageOfTalk(_id) === null)
+      const read = pages.filter(({ _id }) => !isAmongTalk(_id))
       return read.map(({ _id: name, modified_at: modifiedAt }) => ({ name, modifiedAt }))
     }
   }

@@ -3,7 +3,7 @@ import mongoose from 'mongoose'
 import { driverOf } from '../database/driver.js'
 import { kindOf } from './head.js'
 import { searchKey } from './search-key.js'
-import { pageOfTalk } from './talk.js'
+import { isAmongTalk } from './talk.js'
 
 const { Long, MaxKey, MinKey } = mongoose.mongo
 
@@ -49,7 +49,7 @@ export const createNameReads = ({ Pages, Targets }) => ({
       const found = await pagesByHash(Targets, { from: point, to: new MaxKey(), limit: DRAWN_FROM })
       const rest = DRAWN_FROM - found.length
       if (rest > 0) found.push(...await pagesByHash(Targets, { from: new MinKey(), to: point, limit: rest }))
-      const pages = found.filter((name) => pageOfTalk(name) === null)
+      const pages = found.filter((name) => !isAmongTalk(name))
       if (pages.length > 0) return pages[randomInt(pages.length)]
       if (found.length < DRAWN_FROM) break
     }

@@ -5,7 +5,7 @@ import { writableName } from './name.js'
 import { NameTaken } from './page-errors.js'
 import { readableSize } from '../readable.js'
 import { belowOf } from './subpage-names.js'
-import { TALK, talkOf } from './talk.js'
+import { isAmongTalk, TALK, talkOf } from './talk.js'
 
 /** @import {ClientSession} from 'mongoose' */
 /** @import {Head} from './head.js' */
@@ -27,8 +27,14 @@ const TooManySubpages = createError(
 )
 const SubpagesTooLong = createError(
   'WIKI_SUBPAGES_TOO_LONG',
-  `Nothing was renamed: the texts of the subpages have more than ${readableSize(SUBPAGES_MAX_BYTES)} together. ` +
-    'Rename some of them first, with theirs.',
+  'Nothing was renamed: the texts of the subpages and talk pages have more than ' +
+    `${readableSize(SUBPAGES_MAX_BYTES)} together. Rename some subpages first, with theirs.`,
+  409
+)
+const NoTalkOfTalk = createError(
+  'WIKI_NO_TALK_OF_TALK',
+  `Nothing was renamed: its talk page “%s” cannot go along, because names that begin with “${TALK}” have none. ` +
+    'Choose another name, or give the talk page another name first.',
   409
 )
 const SubpageNameTooLong = createError(
@@ -40,11 +46,16 @@ const SubpageNameTooLong = createError(
  * @typedef {{from: string, to: string, existing: Head | null, isTalk: boolean}} Move
  */
 
+/** @typedef {{_id: string, content_bytes: number}} Sized */
+
+/** @param {Sized[]} pages */
+const bytesOf = (pages) => pages.reduce((sum, page) => sum + page.content_bytes, 0)
+
 /** @param {Pick<import('./model.js').Models, 'Pages'>} models */
 export function createRenamePlan ({ Pages }) {
-  /** @param {string} name @param {ClientSession} session @returns {Promise<string[]>} @throws {Error} 409 */
-  async function namesBelow (name, session) {
-    /** @type {{_id: string, content_bytes: number}[]} */
+  /** @param {string} name @param {ClientSession} session @returns {Promise<Sized[]>} @throws {Error} 409 */
+  async function pagesBelow (name, session) {
+    /** @type {Sized[]} */
     const found = await Pages
       .find(belowOf(name), { content_bytes: 1 }, { session })
       .sort({ _id: 1 })
@@ -55,29 +66,28 @@ export function createRenamePlan ({ Pages }) {
       const count = await Pages.countDocuments(belowOf(name), { session, limit: COUNTED_MAX + 1 }).exec()
       throw new TooManySubpages(count > COUNTED_MAX ? `more than ${COUNTED_MAX}` : count)
     }
-    if (found.reduce((sum, page) => sum + page.content_bytes, 0) > SUBPAGES_MAX_BYTES) throw new SubpagesTooLong()
-    return found.map(({ _id }) => _id)
+    return found
   }
 
   /**
    * The talk pages of pages go with them.
-   * @param {{from: string, to: string}[]} moves  of pages @param {ClientSession} session @throws {Error} 409
+   * @param {{from: string, to: string}[]} moves  of pages @param {ClientSession} session
+   * @returns {Promise<{talks: Omit<Move, 'existing'>[], bytes: number}>} `bytes`: of their texts
    */
   async function talksOf (moves, session) {
     const talks = moves.flatMap(({ from, to }) => {
       const talk = talkOf(from)
       return talk === null ? [] : [{ from: talk, to: `${TALK}${to}`, isTalk: true }]
     })
-    /** @type {{_id: string, content_bytes: number}[]} */
+    /** @type {Sized[]} */
     const found = await Pages
       .find({ _id: mongoose.trusted({ $in: talks.map(({ from }) => from) }), deleted_at: null }, { content_bytes: 1 }, {
         session
       })
       .lean()
       .exec()
-    if (found.reduce((sum, page) => sum + page.content_bytes, 0) > SUBPAGES_MAX_BYTES) throw new SubpagesTooLong()
     const written = new Set(found.map(({ _id }) => _id))
-    return talks.filter(({ from }) => written.has(from))
+    return { talks: talks.filter(({ from }) => written.has(from)), bytes: bytesOf(found) }
   }
 
   /**
@@ -86,9 +96,14 @@ export function createRenamePlan ({ Pages }) {
    * @returns {Promise<Move[]>} @throws {Error} 409
    */
   return async function planned ({ name, target, subpages }, session) {
-    const names = [name, ...subpages ? await namesBelow(name, session) : []]
+    const below = subpages ? await pagesBelow(name, session) : []
+    const names = [name, ...below.map(({ _id }) => _id)]
     const pages = names.map((from) => ({ from, to: target + from.slice(name.length), isTalk: false }))
-    const moves = [...pages, ...await talksOf(pages, session)]
+    const { talks, bytes } = await talksOf(pages, session)
+    // One transaction has all of them.
+    if (bytesOf(below) + bytes > SUBPAGES_MAX_BYTES) throw new SubpagesTooLong()
+    if (isAmongTalk(target) && talks.length > 0) throw new NoTalkOfTalk(talks[0].from)
+    const moves = [...pages, ...talks]
     for (const { to } of moves) refuseTooLong(to)
     const among = mongoose.trusted({ $in: moves.map(({ to }) => to) })
     /** @type {Head[]} */

@@ -8,14 +8,17 @@ export const TALK = 'Talk:'
 /** After all of them. NAME_ORDER puts U+FFFF last; names such as `talk:a`, which it puts between, count as after. */
 const AFTER_TALK = `${TALK}\uFFFF`
 
-/** @param {string} name  canonical @returns {string | null} the page that it is about; null: it is no talk page */
-export const pageOfTalk = (name) => name.startsWith(TALK) ? canonical(name.slice(TALK.length)) : null
+/** Whether it is in their range. Some are about no page: `Talk:Talk:a`. @param {string} name */
+export const isAmongTalk = (name) => name.startsWith(TALK)
 
-/** @param {string} name  canonical @returns {string | null} null: a talk page itself, or too long a name */
-export function talkOf (name) {
-  if (pageOfTalk(name) !== null) return null
-  return canonical(`${TALK}${name}`)
+/** @param {string} name  canonical @returns {string | null} the page that it is about; null: it is no talk page */
+export function pageOfTalk (name) {
+  const page = isAmongTalk(name) ? name.slice(TALK.length) : null
+  return page === null || isAmongTalk(page) ? null : canonical(page)
 }
+
+/** @param {string} name  canonical @returns {string | null} null: a name of talk pages itself, or too long a name */
+export const talkOf = (name) => isAmongTalk(name) ? null : canonical(`${TALK}${name}`)
 
 /** @param {string} name @returns {string | null} null: no page can be called so, or another spelling */
 function canonical (name) {
@@ -34,9 +37,9 @@ function canonical (name) {
  */
 export async function withoutTalk (read, after) {
   const found = await read(after)
-  const first = found.findIndex(({ _id }) => pageOfTalk(_id) !== null)
+  const first = found.findIndex(({ _id }) => isAmongTalk(_id))
   if (first === -1) return found
-  return [...found.slice(0, first), ...(await read(AFTER_TALK)).filter(({ _id }) => pageOfTalk(_id) === null)]
+  return [...found.slice(0, first), ...(await read(AFTER_TALK)).filter(({ _id }) => !isAmongTalk(_id))]
 }
 
 /** Below /edit/, as other forms. @param {string} name  of a talk page */
