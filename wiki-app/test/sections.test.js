@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { BROWSER, get, save, useWiki } from './helper.js'
+import { withMarkers } from '../src/writing/markers.js'
 import { bearer, peopleOnly } from './people.js'
 
 const wiki = useWiki()
@@ -144,6 +145,19 @@ test('the preview shows the section alone, and nothing that is typed is lost whe
     }
   }
   assert.equal(await rawOf(app), TEXT)
+})
+
+test('marked lines of an open conflict elsewhere in the page do not keep a section from being saved', async (t) => {
+  const app = await wiki.build(t)
+  const [mine] = withMarkers(['x'], ['y'], 1)
+  await save(app, 'a', `# a\n\nx\n\n# b\n\n${mine}`)
+  const inIt = await send(app, { base_revision: '1', section: '2', content: `# b\n\n${mine}` })
+  assert.equal(inIt.statusCode, 422, inIt.body)
+  assert.match(inIt.body, /role="alert">The text still has marked lines/)
+  const elsewhere = await send(app, { base_revision: '1', section: '1', content: '# a\n\nz' })
+  assert.equal(elsewhere.headers.location, '/wiki/a?saved=2#a', elsewhere.body)
+  const whole = await send(app, { base_revision: '2', content: await rawOf(app) })
+  assert.equal(whole.statusCode, 422)
 })
 
 test('numbers that are none, texts without a page and programs are refused, and change nothing', async (t) => {

@@ -97,3 +97,24 @@ test('nothing is added where a block of code of the page would swallow it', asyn
   assert.match(reply.body, /role="alert">Something is open at the end of “topic”[^]*>\ny<\/textarea>/)
   assert.equal(await rawOf(app), open)
 })
+
+test('a reply without a revision is to the newest text', async (t) => {
+  const app = await wiki.build(t)
+  await save(app, 'Talk:a', '## first\n')
+  await save(app, 'Talk:a', '## new\n\n## first\n')
+  const { body } = await get(app, '/edit/topic/Talk:a?section=2', BROWSER)
+  const [, base] = /name="base_revision" value="(\d+)"/.exec(body) ?? []
+  const { statusCode } = await say(app, { section: '2', base_revision: base, content: 'x' })
+  assert.deepEqual([base, statusCode], ['2', 303])
+  assert.match(await rawOf(app), /## new\n\n## first\n\n> x\n/)
+})
+
+test('where a page is missing there is a link to its talk page, if that is written', async (t) => {
+  const app = await wiki.build(t)
+  for (const name of ['a', 'b', 'Talk:a']) await save(app, name, 'text')
+  for (const name of ['a', 'b']) assert.equal((await app.inject({ method: 'DELETE', url: `/wiki/${name}` })).statusCode, 204)
+  const [a, b] = await Promise.all(['a', 'b'].map((name) => get(app, `/wiki/${name}`, BROWSER)))
+  assert.equal(a.statusCode, 404)
+  assert.match(a.body, /<a href="\/wiki\/Talk:a" rel="nofollow">Its talk page<\/a>/)
+  assert.doesNotMatch(b.body, /talk page|Talk:/)
+})

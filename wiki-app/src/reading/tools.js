@@ -30,8 +30,8 @@ export function talkHtml (name) {
 const SECTION = /<button form="_edit" name="section" value="(\d+)" aria-label="Edit section ([^"]*)">Edit<\/button>/g
 
 /**
- * Of a talk page: each of its sections gets a button of the form `_reply` (views/page.eta).
+ * Of a talk page: each of its sections gets a button of the form `_reply` (views/page.eta), before “Edit” as shown.
  * @param {Buffer} html  of the renderer
  */
 export const withReplies = (html) => Buffer.from(html.toString().replace(SECTION,
-  '$&<button form="_reply" name="section" value="$1" aria-label="Reply to $2">Reply</button>'))
+  '<button form="_reply" name="section" value="$1" aria-label="Reply to $2">Reply</button>$&'))

@@ -31,6 +31,11 @@ const MarkersLeft = createError(
 /** @typedef {{revision: number, merged: number | null}} Saved  `merged`: the other's revision that is merged in */
 
 /**
+ * `typed`: what the author saw of the text; without, all of it.
+ * @typedef {{attribution: Attribution, precondition: Precondition, baseRevision?: number, typed?: string}} Edit
+ */
+
+/**
  * @typedef {{run: (task: any, options: {bytes: number, yields: boolean}) => Promise<any>}} Pool
  * @param {{store: Pick<PageStore, 'save' | 'findSource'>, history: Pick<History, 'find'>, pool: Pool}} parts
  */
@@ -38,12 +43,12 @@ export function createMergeSave ({ store, history, pool }) {
   /**
    * Saves; when someone else has saved since, merges both changes. Saves nothing when the page has them already.
    * @param {string} name @param {{content: string, tags?: string[]}} text  Markdown
-   * @param {{attribution: Attribution, precondition: Precondition, baseRevision: number | undefined}} edit
+   * @param {Edit} edit
    * @returns {Promise<Saved | {conflict: Conflict}>} a conflict: nothing is saved
-   * @throws {Error} 422 when markers of an earlier conflict are left in the text; as `store.save`, except StaleEdit
+   * @throws {Error} 422 when markers of an earlier conflict are left in what was typed; as `store.save`, except StaleEdit
    */
-  async function mergeSave (name, text, { attribution, precondition, baseRevision = 0 }) {
-    if (hasMarkers(text.content)) throw new MarkersLeft()
+  async function mergeSave (name, text, { attribution, precondition, baseRevision = 0, typed = text.content }) {
+    if (hasMarkers(typed)) throw new MarkersLeft()
     const saved = await saveUnlessStale(name, text, attribution, precondition)
     if (saved !== null) return { ...saved, merged: null }
     const found = baseRevision === 0 ? null : await history.find(name, baseRevision)

@@ -80,7 +80,8 @@ async function saveForm (context, name, content, request, reply) {
     const result = await mergeSave(name, { content: whole.content, tags }, {
       attribution,
       precondition: preconditionOf(request),
-      baseRevision: base === undefined ? undefined : Number(base)
+      baseRevision: base === undefined ? undefined : Number(base),
+      typed: content
     })
     if ('conflict' in result) {
       return await showConflict(context, { name, mine: whole.content, ...result }, request, reply)

@@ -1,5 +1,6 @@
 import createError from '@fastify/error'
 import { isMisspelt, nameIn, queryOf } from '../reading/address.js'
+import { currentRevision } from '../pages/head.js'
 import { viewUrl, writableName } from '../pages/name.js'
 import { pageOfTalk, topicUrl } from '../pages/talk.js'
 import { refuseNewHiddenName, readableSummary } from '../pages/visible.js'
@@ -48,7 +49,9 @@ export function addTalk (app, { store, sections, leave }) {
     const name = talkIn(request)
     if (isMisspelt(request, topicUrl(name))) return reply.redirect(`${topicUrl(name)}${queryOf(request)}`, 303)
     const { section, revision } = /** @type {Asked} */ (request.query)
-    return reply.type(HTML).send(await form(request, name, { section, base_revision: revision }))
+    const isOfNewest = section !== undefined && revision === undefined
+    const base = isOfNewest ? currentRevision(await store.findSource(name)) : revision
+    return reply.type(HTML).send(await form(request, name, { section, base_revision: base }))
   })
 
   app.post('/edit/topic/*', { schema: { body: SAID_SCHEMA } }, async (request, reply) => {
