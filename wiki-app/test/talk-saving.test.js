@@ -79,7 +79,8 @@ test('of people who write at once on a page each causes one rendering of it', as
   await save(app, 'Talk:a', '## topic\n\n> text\n')
   const before = renderings
   const answers = await Promise.all(Array.from({ length: 12 }, (_, i) => say(app, {
-    content: `said ${i}`, .../** @type {{}} */ (i % 2 ? { topic: `topic ${i}` } : { section: '1', base_revision: '1' })
+    content: `said ${i}`,
+    ...Object.fromEntries(i % 2 ? [['topic', `topic ${i}`]] : [['section', '1'], ['base_revision', '1']])
   })))
   assert.deepEqual(answers.map(({ statusCode }) => statusCode), Array(12).fill(303))
   assert.equal(renderings - before, 12)

@@ -45,7 +45,8 @@ export function createMergeSave ({ store, history, pool }) {
    * @param {string} name @param {{content: string, tags?: string[]}} text  Markdown
    * @param {Edit} edit
    * @returns {Promise<Saved | {conflict: Conflict}>} a conflict: nothing is saved
-   * @throws {Error} 422 when markers of an earlier conflict are left in what was typed; as `store.save`, except StaleEdit
+   * @throws {Error} 422 when markers of an earlier conflict are left in what was typed; as `store.save`, except
+   *   StaleEdit
    */
   async function mergeSave (name, text, { attribution, precondition, baseRevision = 0, typed = text.content }) {
     if (hasMarkers(typed)) throw new MarkersLeft()
