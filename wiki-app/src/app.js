@@ -27,6 +27,9 @@ import { refuseCrossSite } from './http/same-origin.js'
 import { CONNECTIONS_MAX, PARAMETER_MAX_CHARS, serverOptions } from './http/server-options.js'
 import { lifecycle } from './lifecycle.js'
 import { loadMailer } from './mail/load.js'
+import { BEGIN_URL } from './oidc/addresses.js'
+import { loadProvider } from './oidc/load.js'
+import { oidcRoutes } from './oidc/routes.js'
 import { createObserver, observation } from './observe/observation.js'
 import { createRequestIds } from './observe/request-log.js'
 import { authorRevertRoutes } from './history/author-revert-routes.js'
@@ -219,14 +222,18 @@ async function registerRoutes (app, { config, services, counter, processes, fast
  * @param {FastifyInstance} app @param {Config} config @param {Services} services
  * @param {{clientKey: (request: import('fastify').FastifyRequest) => string, secure: boolean}} options
  */
-async function registerPeople (app, { PUBLIC_URL: publicUrl }, services, { clientKey, secure }) {
-  const { users, sessions, members, audit, account } = services
-  if (!users || !sessions || !members || !audit || !account) return
+async function registerPeople (app, config, services, { clientKey, secure }) {
+  const { users, sessions, members, audit, account, identities, usedFlows } = services
+  if (!users || !sessions || !members || !audit || !account || !identities || !usedFlows) return
+  const { PUBLIC_URL: publicUrl, OIDC_NEW_PEOPLE: newRole } = config
+  const provider = await loadProvider(config, app.log)
+  const elsewhere = provider && { label: provider.label, url: BEGIN_URL }
   const passwords = createPasswordChecks(app, { users, clientKey, secure })
   await app.register(membersRoutes, { members, users, publicUrl })
   await app.register(auditRoutes, { audit })
-  await app.register(accountRoutes, { account, passwords })
-  await app.register(signInRoutes, { sessions, passwords, secure })
+  await app.register(accountRoutes, { account, passwords, elsewhere })
+  await app.register(signInRoutes, { sessions, passwords, secure, elsewhere })
+  if (provider) await app.register(oidcRoutes, { provider, identities, usedFlows, sessions, secure, newRole, elsewhere })
 }
 
 /**

@@ -4,6 +4,7 @@ import { readToken } from '@stevec/cdn/wiki'
 import { isFollowed, needsPurges } from './caching/cache-policy.js'
 import { ConfigError } from './config-error.js'
 import { WRITE_BEHIND } from './deferred/strategy-names.js'
+import { checkOidc } from './oidc/settings.js'
 import { WRITE_STRATEGIES } from './pages/commit.js'
 import { SETTINGS } from './settings.js'
 
@@ -15,7 +16,7 @@ export { ConfigError }
 const NAMES = /** @type {Setting[]} */ (Object.keys(SETTINGS))
 /** Settings that a file may hold, which no listing of processes and no crash report shows. */
 const IN_FILES = /** @type {const} */ (
-  ['MONGODB_URI', 'REDIS_URL', 'PICTURE_S3_KEY_ID', 'PICTURE_S3_SECRET', 'SMTP_URL'])
+  ['MONGODB_URI', 'REDIS_URL', 'PICTURE_S3_KEY_ID', 'PICTURE_S3_SECRET', 'SMTP_URL', 'OIDC_CLIENT_SECRET'])
 const HIDDEN = '(not shown, it may hold a password)'
 
 /**
@@ -79,6 +80,7 @@ function check (env) {
   if (isFollowed(config.CACHE_POLICY)) checkBound(config)
   checkPictures(config)
   checkMail(config)
+  checkOidc(config)
   return config.PURGE_ZONE === undefined ? config : withPurgeToken(config)
 }
 

@@ -25,8 +25,10 @@ import { createQueue } from './queue/queue.js'
 import { createSearch } from './search/search.js'
 import { createPageStore } from './pages/store.js'
 import { createAudit } from './people/audit.js'
+import { createIdentities } from './people/identities.js'
 import { createMembers } from './people/members.js'
 import { definePeople } from './people/model.js'
+import { createUsedFlows } from './oidc/used-flows.js'
 import { createOwnAccount } from './people/own-account.js'
 import { createUsers } from './people/users.js'
 import { WRITE_STRATEGIES } from './pages/commit.js'
@@ -186,7 +188,15 @@ function pagesOf (parts, { purgeLog, database: { connection, isUnavailable }, co
 
 /** Of a wiki that knows nobody by name. */
 const NOBODY = {
-  users: null, sessions: null, members: null, audit: null, account: null, watching: null, digests: undefined
+  users: null,
+  sessions: null,
+  members: null,
+  audit: null,
+  account: null,
+  identities: null,
+  usedFlows: null,
+  watching: null,
+  digests: undefined
 }
 
 /**
@@ -208,6 +218,10 @@ function peopleOf (file, { makeSessions, fanOut, ...parts }) {
     members: whileAvailable(createMembers({ ...ofMembers, audit, isInFile: users.isInFile }), database),
     audit: whileAvailable(audit, database),
     account: whileAvailable(createOwnAccount({ ...ofMembers, isInFile: users.isInFile }), database),
+    identities: whileAvailable(createIdentities({
+      ...ofMembers, audit, isInFile: users.isInFile, isAuthor: parts.history.isAuthor
+    }), database),
+    usedFlows: whileAvailable(createUsedFlows(connection), database),
     sessions: whileAvailable(makeSessions(connection, users), database),
     watching,
     digests: digestsOf({ ...parts, users, watching })

@@ -4,6 +4,7 @@ import { ACCESS_MODES } from './access/roles.js'
 import { CACHE_SETTINGS } from './caching/settings.js'
 import { STORAGE_NAMES } from './files/storage/storage.js'
 import { MAIL_SETTINGS } from './mail/settings.js'
+import { OIDC_SETTINGS } from './oidc/settings.js'
 import { SAVING_SETTINGS } from './saving-settings.js'
 import {
   APIS_MAX, areApiUrls, areHeaders, choice, integer, isHttpAddress, isMongodbUri, isOrigin, isThere, optional,
@@ -162,6 +163,7 @@ export const SETTINGS = {
     does: 'the wiki\'s address as visitors see it, for the links of feeds and mails; with `https://…` the session\'s ' +
       'cookie is for https alone'
   })),
+  ...OIDC_SETTINGS,
   ...MAIL_SETTINGS,
   // For programs: a person saves a few times a minute.
   WRITES_PER_MINUTE: integer(0, 100_000, {

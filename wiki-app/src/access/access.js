@@ -41,6 +41,7 @@ const RoleTooLow = createError(
 )
 
 export const SIGN_IN_URL = '/edit/sign-in'
+export const SIGN_OUT_URL = '/edit/sign-out'
 
 /** RFC 6750 §3 */
 const CHALLENGE = { 'www-authenticate': 'Bearer realm="stevec"' }

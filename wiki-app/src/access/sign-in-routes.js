@@ -1,10 +1,10 @@
-import { COUNTER_NAME } from '../counter.js'
-import { viewUrl } from '../pages/name.js'
 import { HTML, renderFor, wantsHtml } from '../views.js'
-import { cookieIn, personIn, SIGN_IN_URL, sessionCookie } from './access.js'
+import { personIn, SIGN_IN_URL, SIGN_OUT_URL } from './access.js'
+import { createBrowserSessions } from './browser-sessions.js'
 import { deviceCookie } from './check-password.js'
+import { afterSignIn, localTarget, TARGET_MAX_CHARS } from './local-target.js'
 import { PASSWORD_MAX_CHARS } from './password.js'
-import { SESSION_S } from './sessions.js'
+import { signInForm } from './sign-in-form.js'
 import { NAME_MAX_CHARS } from './users.js'
 
 /** @import {FastifyPluginAsync, FastifyRequest} from 'fastify' */
@@ -12,13 +12,8 @@ import { NAME_MAX_CHARS } from './users.js'
 /** @import {Role} from './roles.js' */
 /** @import {Sessions} from './sessions.js' */
 /** @import {PasswordChecks} from './check-password.js' */
+/** @import {Elsewhere} from './sign-in-form.js' */
 
-export const SIGN_OUT_URL = '/edit/sign-out'
-
-/** A name of 200 characters, each of four percent-encoded bytes, fits. */
-const TARGET_MAX_CHARS = 4_000
-/** Addresses that are secrets, or were used: no log may have them in a query. */
-const SECRET = /^\/(?:digests|feeds|invitations)\//
 /** Browsers keep no cookie for longer than 400 days. */
 const DEVICE_S = 365 * 86_400
 
@@ -47,15 +42,13 @@ const MAY = {
 }
 
 /**
- * Pages stay the same for everybody, as the cookie's path is /edit. SameSite=Strict costs nothing: links from other
- * sites lead to pages.
- * @typedef {{sessions: Sessions, passwords: PasswordChecks, secure: boolean}} Options
+ * `elsewhere`: where else people sign in.
+ * @typedef {{sessions: Sessions, passwords: PasswordChecks, secure: boolean, elsewhere?: Elsewhere}} Options
  * @type {FastifyPluginAsync<Options>}
  */
-export async function signInRoutes (app, { sessions, passwords, secure }) {
-  const name = sessionCookie(secure)
-  const attributes = { path: '/edit', httpOnly: true, sameSite: /** @type {const} */ ('strict'), secure }
-  const deviceAttributes = { ...attributes, path: SIGN_IN_URL, maxAge: DEVICE_S }
+export async function signInRoutes (app, { sessions, passwords, secure, elsewhere }) {
+  const browsers = createBrowserSessions({ sessions, secure })
+  const deviceAttributes = { ...browsers.attributes, path: SIGN_IN_URL, maxAge: DEVICE_S }
 
   app.addHook('onRequest', (_request, reply, done) => {
     reply.header('cache-control', 'private, no-store')
@@ -68,7 +61,7 @@ export async function signInRoutes (app, { sessions, passwords, secure }) {
     const { to: asked } = /** @type {{to?: string}} */ (request.query)
     const to = localTarget(asked ?? cameFrom(request))
     const person = personIn(request)
-    if (person === null) return reply.type(HTML).send(form(request, { to }))
+    if (person === null) return reply.type(HTML).send(signInForm(request, { to, elsewhere }))
     return reply.type(HTML).send(renderFor(request, 'signed-in', {
       title: 'You are signed in', may: MAY[person.role], to, onward: asked !== undefined, signOutUrl: SIGN_OUT_URL
     }))
@@ -79,51 +72,21 @@ export async function signInRoutes (app, { sessions, passwords, secure }) {
     const to = localTarget(asked)
     try {
       const { user, device } = await passwords.ofSignIn(request, given, password)
-      // Always a new one: an attacker may have planted a token in this browser.
-      await end(request)
-      reply.setCookie(name, await sessions.begin(user), { ...attributes, maxAge: SESSION_S })
+      await browsers.begin(reply, user, browsers.tokenIn(request))
       reply.setCookie(deviceCookie(secure), device, deviceAttributes)
     } catch (error) {
       const { statusCode = 500, headers = {}, message: refusal } = /** @type {AnswerableError} */ (error)
       if (![401, 403, 429].includes(statusCode) || !wantsHtml(request)) throw error
-      return reply.code(statusCode).headers(headers).type(HTML).send(form(request, { to, name: given, refusal }))
+      const again = signInForm(request, { to, name: given, refusal, elsewhere })
+      return reply.code(statusCode).headers(headers).type(HTML).send(again)
     }
-    // Pages below /edit/ alone can tell the browser whose name to show.
-    return reply.redirect(to.startsWith('/edit/') ? to : `${SIGN_IN_URL}?${new URLSearchParams({ to })}`, 303)
+    return reply.redirect(afterSignIn(to), 303)
   })
 
   app.post(SIGN_OUT_URL, { config, bodyLimit: BODY_MAX_BYTES }, async (request, reply) => {
-    await end(request)
-    reply.clearCookie(name, attributes)
+    await browsers.end(request, reply)
     return reply.redirect('/', 303)
   })
-
-  /** @param {FastifyRequest} request */
-  async function end (request) {
-    const token = cookieIn(request, name)
-    if (token !== undefined) await sessions.end(token)
-  }
-}
-
-/** @param {FastifyRequest} request @param {{to: string, name?: string, refusal?: string}} data */
-const form = (request, data) => renderFor(request, 'sign-in', {
-  title: 'Sign in',
-  name: '',
-  refusal: '',
-  ...data,
-  signInUrl: SIGN_IN_URL,
-  nameMaxChars: NAME_MAX_CHARS
-})
-
-/** Parsed as browsers do, so that no redirect leads to another site. */
-function localTarget (to = '/') {
-  const base = 'http://wiki.invalid'
-  if (!to.startsWith('/') || !URL.canParse(to, base)) return '/'
-  const { origin, pathname, search } = new URL(to, base)
-  // `//` begins a host. Reading the counter resets it.
-  const isHere = origin === base && !pathname.startsWith('//') &&
-    ![SIGN_IN_URL, SIGN_OUT_URL, viewUrl(COUNTER_NAME)].includes(pathname) && !SECRET.test(pathname)
-  return isHere ? pathname + search : '/'
 }
 
 /** @param {FastifyRequest} request @returns {string | undefined} the page of this wiki with the link */

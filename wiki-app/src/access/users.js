@@ -9,7 +9,7 @@ import { ROLES } from './roles.js'
  * @typedef {object} User  also an entry of the users' file
  * @property {string} name  what the history shows
  * @property {import('./roles.js').Role} role
- * @property {string} password  a hash from `hashPassword`
+ * @property {string} password  a hash from `hashPassword`; '' for who signs in with OpenID Connect alone
  * @property {{label: string, sha256: string}[]} [tokens]  for programs
  */
 
@@ -54,7 +54,7 @@ export function readUsers (file) {
  * Everybody whom the wiki knows, see people/users.js.
  * @typedef {object} Users
  * @property {(name: string) => boolean} isInFile
- * @property {(name: string) => Promise<User | null>} find  null: unknown, blocked, or without a password yet
+ * @property {(name: string) => Promise<User | null>} find  null: unknown, blocked, or only invited
  * @property {(token: string) => Promise<User | null>} byToken
  * @property {(name: string, password: string) => Promise<(User & {blocked: boolean}) | null>} check  null when they do
  *   not match

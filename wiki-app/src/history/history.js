@@ -47,6 +47,9 @@ export function createHistory ({ Revisions }, histories) {
     /** @param {string} page @param {number} revision @returns {Promise<RevisionItem | null>} */
     findItem: (page, revision) => findOne(page, revision, ITEM_FIELDS),
 
+    /** @param {string} author  a name, capitals count @returns {Promise<boolean>} of a revision */
+    isAuthor: async (author) => await Revisions.findOne({ author }, { _id: 1 }).lean().exec() !== null,
+
     /**
      * A string of 1 MiB here would delay all other requests by milliseconds.
      * @param {import('mongoose').Types.ObjectId} id  of an existing revision

@@ -7,18 +7,19 @@ import { COPY_SCRIPT_URL } from '../assets.js'
 import { isUnsafe } from '../http/same-origin.js'
 import { readableTime } from '../readable.js'
 import { HTML, renderFor, wantsHtml } from '../views.js'
-import { ACCOUNT_URL, INVITATION_ROUTE, invitationUrl } from './addresses.js'
+import { ACCOUNT_URL, INVITATION_ROUTE, invitationUrl, LINK_SECRET } from './addresses.js'
 
 /** @import {FastifyReply, FastifyRequest} from 'fastify' */
 /** @import {PasswordChecks} from '../access/check-password.js' */
 /** @import {AnswerableError} from '../http/problem.js' */
+/** @import {Elsewhere} from '../access/sign-in-form.js' */
 /** @import {OwnAccount} from './own-account.js' */
 
 const BODY_MAX_BYTES = 16_384
 const PASSWORD = { type: 'string', maxLength: PASSWORD_MAX_CHARS }
 const LABEL = { type: 'string', minLength: 1, maxLength: NAME_MAX_CHARS }
 const SECRET = {
-  params: { type: 'object', properties: { secret: { type: 'string', pattern: '^[A-Za-z0-9_-]{43}$' } } }
+  params: { type: 'object', properties: { secret: LINK_SECRET } }
 }
 /** The form would lead back to the address that it comes from, a link that is used up. */
 const SIGN_IN_AGAIN_URL = `${SIGN_IN_URL}?to=%2F`
@@ -46,9 +47,10 @@ const InvalidLabel = createError(
 
 /**
  * People's own accounts, and the links with which they choose a password.
- * @type {import('fastify').FastifyPluginAsync<{account: OwnAccount, passwords: PasswordChecks}>}
+ * @typedef {{account: OwnAccount, passwords: PasswordChecks, elsewhere?: Elsewhere}} Context
+ * @type {import('fastify').FastifyPluginAsync<Context>}
  */
-export async function accountRoutes (app, { account, passwords }) {
+export async function accountRoutes (app, { account, passwords, elsewhere }) {
   app.addHook('onRequest', (_request, reply, done) => {
     reply.header('cache-control', 'private, no-store')
     done()
@@ -57,17 +59,27 @@ export async function accountRoutes (app, { account, passwords }) {
     const isOfAccount = isUnsafe(request.method) && isPersonal(request.routeOptions.url)
     done(isOfAccount && request.headers.authorization !== undefined ? new BySessionOnly() : undefined)
   })
-  addInvitation(app, account, passwords)
+  addInvitation(app, { account, passwords, elsewhere })
   addAccount(app, account)
   addPassword(app, account, passwords)
 }
 
 /**
  * A GET changes nothing: programs that look for dangerous mails open links, too.
- * @param {import('fastify').FastifyInstance} app @param {OwnAccount} account @param {PasswordChecks} passwords
+ * @param {import('fastify').FastifyInstance} app @param {Context} context
  */
-function addInvitation (app, account, passwords) {
+function addInvitation (app, { account, passwords, elsewhere }) {
   const config = { role: 'anyone', secret: true }
+  /** @param {FastifyRequest} request @param {FastifyReply} reply @param {string} name @param {string} [refusal] */
+  const invitation = (request, reply, name, refusal = '') => reply.type(HTML).send(renderFor(request, 'invitation', {
+    title: 'Choose a password',
+    name,
+    refusal,
+    elsewhere,
+    secret: secretIn(request),
+    action: invitationUrl(secretIn(request)),
+    ...limits
+  }))
 
   app.get(INVITATION_ROUTE, { config, schema: SECRET }, async (request, reply) =>
     invitation(request, reply, await account.ownerOf(secretIn(request))))
@@ -146,13 +158,16 @@ function addPassword (app, account, passwords) {
  */
 async function showAccount (request, reply, account, shown = {}) {
   const name = nameOfPerson(request)
-  const tokens = await account.tokensOf(name)
+  const facts = await account.factsOf(name)
+  const { tokens = null, hasPassword = true, isConnected = false } = facts ?? {}
   if (!wantsHtml(request)) return { name, tokens }
   return reply.type(HTML).send(renderFor(request, 'account', {
     title: 'Your account',
     name,
     tokens: tokens?.map(({ label, created_at: at }) => ({ label, time: readableTime(at.toISOString()) })) ?? null,
     token: null,
+    hasPassword,
+    isConnected,
     refusal: '',
     ...shown,
     url: ACCOUNT_URL,
@@ -162,11 +177,6 @@ async function showAccount (request, reply, account, shown = {}) {
 }
 
 const limits = { minChars: PASSWORD_MIN_CHARS, maxChars: PASSWORD_MAX_CHARS, labelMaxChars: NAME_MAX_CHARS }
-
-/** @param {FastifyRequest} request @param {FastifyReply} reply @param {string} name @param {string} [refusal] */
-const invitation = (request, reply, name, refusal = '') => reply.type(HTML).send(renderFor(request, 'invitation', {
-  title: 'Choose a password', name, refusal, action: invitationUrl(secretIn(request)), ...limits
-}))
 
 /** @typedef {{present: string, password: string, again: string}} Passwords */
 

@@ -20,11 +20,14 @@ const ACTS = {
   role: ({ role }) => `gave the role ${role} to`,
   blocked: () => 'blocked',
   unblocked: () => 'unblocked',
-  removed: () => 'removed'
+  removed: () => 'removed',
+  // By the provider.
+  admitted: ({ role }) => `let in, as ${role}:`,
+  connected: () => 'was connected with'
 }
 
 /**
- * What administrators did.
+ * What administrators did, and who came from the provider.
  * @type {import('fastify').FastifyPluginAsync<{audit: Audit}>}
  */
 export async function auditRoutes (app, { audit }) {

@@ -1,7 +1,8 @@
 import { userKey } from '../access/users.js'
 import { createAudit } from './audit.js'
-import { createMembers, SERVER } from './members.js'
+import { createMembers } from './members.js'
 import { definePeople } from './model.js'
+import { SERVER } from './new-member.js'
 import { createUsers } from './users.js'
 
 /** @import {Connection} from 'mongoose' */

@@ -7,6 +7,7 @@ import { counted, readableTime } from '../readable.js'
 import { HTML, renderFor, wantsHtml } from '../views.js'
 import { AUDIT_URL, invitationUrl, MEMBER_URL, MEMBERS_URL, memberUrl } from './addresses.js'
 import { LINK_MAX_MS } from './members.js'
+import { plain } from './names.js'
 
 /** @import {FastifyInstance, FastifyReply, FastifyRequest} from 'fastify' */
 /** @import {Role} from '../access/roles.js' */
@@ -155,20 +156,15 @@ function addChanges (app, { members, actorIn }) {
 const show = (request, reply, member) =>
   wantsHtml(request) ? reply.redirect(memberUrl(member.name), 303) : factsOf(member)
 
-/**
- * Without forms of letters and blanks that look like others; letters of another script still may.
- * @param {string} name
- */
-const plain = (name) => name.normalize('NFKC').replace(/\s+/g, ' ')
-
 /** @param {FastifyRequest} request */
 const askedIn = ({ body }) => /** @type {Asked} */ (body)
 
 /** Without a secret. @param {Member} member */
-const factsOf = ({ name, role, password, tokens, blocked_at: blockedAt, link, created_at: createdAt }) => ({
+const factsOf = ({ name, role, password, identity, tokens, blocked_at: blockedAt, link, created_at: createdAt }) => ({
   name,
   role,
   has_password: password !== '',
+  has_identity: identity !== undefined,
   blocked: blockedAt !== null,
   link_expires_at: link === null || link.expires_at <= new Date() ? null : link.expires_at.toISOString(),
   tokens: tokens.map(({ label }) => label),
@@ -178,8 +174,12 @@ const factsOf = ({ name, role, password, tokens, blocked_at: blockedAt, link, cr
 /** @param {Member} member @param {boolean} isInFile @returns {string} in words */
 function stateOf (member, isInFile) {
   if (isInFile) return 'hidden by a name in the users’ file'
-  const { blocked, has_password: hasPassword, link_expires_at: until } = factsOf(member)
+  const { blocked, has_password: hasPassword, has_identity: hasIdentity, link_expires_at: until } = factsOf(member)
   if (blocked) return 'blocked'
-  if (until !== null) return `${hasPassword ? 'has a link for a new password' : 'invited'} until ${readableTime(until)}`
-  return hasPassword ? '' : 'the invitation has expired'
+  const ways = hasIdentity ? `signs in with OpenID Connect${hasPassword ? ' or a password' : ''}` : ''
+  if (until !== null) {
+    const link = hasPassword || hasIdentity ? 'has a link for a new password' : 'invited'
+    return `${ways && `${ways}; `}${link} until ${readableTime(until)}`
+  }
+  return hasPassword || hasIdentity ? ways : 'the invitation has expired'
 }

@@ -1,7 +1,8 @@
 import createError from '@fastify/error'
 import { sha256, userKey } from '../access/users.js'
 import { driverOf } from '../database/driver.js'
-import { feedOf } from '../watching/feed-items.js'
+import { deleteOwn, endSessions } from './own-data.js'
+import { isReserved, newMember, refuseTooMany } from './new-member.js'
 import { createLinkSecret } from './secrets.js'
 
 /** @import {ClientSession, Connection, mongo} from 'mongoose' */
@@ -11,19 +12,10 @@ import { createLinkSecret } from './secrets.js'
 
 /** An invitation may wait over a weekend. */
 export const LINK_MAX_MS = 3 * 86_400_000
-const MEMBERS_MAX = 10_000
 const MEMBERS_PER_PAGE = 100
-/** @type {Record<string, (key: string) => mongo.Filter<any>>} of one person in other collections, by key */
-const OWN = {
-  watchers: (key) => ({ _id: key }),
-  digests: (key) => ({ _id: key }),
-  digest_confirmations: (key) => ({ _id: key }),
-  feed_items: feedOf
-}
 
 const NoMember = createError('WIKI_NO_MEMBER', 'Nobody of that name is in the list of people.', 404)
 const NameTaken = createError('WIKI_NAME_TAKEN', '“%s” is in the list of people already (capitals do not count).', 409)
-const TooManyMembers = createError('WIKI_TOO_MANY_MEMBERS', `The list of people has ${MEMBERS_MAX} already.`, 409)
 const NotYourself = createError(
   'WIKI_NOT_YOURSELF',
   'You cannot change your own role, make a link for yourself, block or remove yourself: another administrator can. ' +
@@ -36,9 +28,6 @@ const KeptInFile = createError(
   '“%s” is kept in the users’ file. Change that with wiki-app/bin/user.js, and restart the wiki.',
   409
 )
-
-/** The person at the server, who invites the first administrator. */
-export const SERVER = Object.freeze({ name: 'the server', inFile: true })
 
 /** @typedef {mongo.Collection<mongo.OptionalId<Member>>} Collection */
 /**
@@ -53,6 +42,11 @@ export function createMembers ({ connection, models, audit, isInFile }) {
   const members = driverOf(models.Members)
   const parts = { connection, members, audit, isInFile }
   const change = createChange(parts)
+  const removed = driverOf(models.Removed)
+  /** @param {string} identity @param {ClientSession} session */
+  const keepOut = (identity, session) => removed.updateOne(
+    { _id: sha256(identity) }, { $set: { removed_at: new Date() } }, { upsert: true, session }
+  )
 
   return {
     ...invitations(parts),
@@ -96,6 +90,7 @@ export function createMembers ({ connection, models, audit, isInFile }) {
         if (found === null) throw new NoMember()
         await endLinksBy(members, found._id, session)
         await deleteOwn(connection, found.name, session)
+        if (found.identity !== undefined) await keepOut(found.identity, session)
         return found
       })
     }
@@ -114,21 +109,6 @@ function refuse ({ actor, name, isInFile }) {
  */
 const endLinksBy = (members, key, session) =>
   members.updateMany({ 'link.by': key }, { $set: { link: null } }, { session })
-
-/**
- * What is stored for a person elsewhere, and sessions.
- * @param {Connection} connection @param {string} name @param {ClientSession} session
- */
-async function deleteOwn (connection, name, session) {
-  for (const [collection, filterOf] of Object.entries(OWN)) {
-    await connection.collection(collection).deleteMany(filterOf(userKey(name)), { session })
-  }
-  await endSessions(connection, name, session)
-}
-
-/** @param {Connection} connection @param {string} name @param {ClientSession} session */
-const endSessions = (connection, name, session) =>
-  connection.collection('sessions').deleteMany({ user: name }, { session })
 
 /** @typedef {Pick<Parts, 'connection' | 'audit' | 'isInFile'> & {members: Collection}} Inner */
 
@@ -159,25 +139,15 @@ const invitations = ({ connection, members, audit, isInFile }) => ({
    * @returns {Promise<string>} the secret of the link @throws {Error} 409, 403
    */
   async invite (actor, name, role) {
-    if (isInFile(name) || userKey(name) === userKey(SERVER.name)) throw new NameTaken(name)
-    if (await members.countDocuments({}, { limit: MEMBERS_MAX }) === MEMBERS_MAX) throw new TooManyMembers()
+    if (isInFile(name) || isReserved(name)) throw new NameTaken(name)
+    await refuseTooMany(members)
     const secret = createLinkSecret()
     await audit.during(actor, { did: 'invited', role }, async (session) => {
       // Another invitation of this name, at the same moment, is a duplicate key: the retry finds it here.
       if (await members.findOne({ _id: userKey(name) }, { session }) !== null) throw new NameTaken(name)
       // Of a namesake, who was in the users' file or was removed during a request.
       await deleteOwn(connection, name, session)
-      await members.insertOne({
-        _id: userKey(name),
-        name,
-        role,
-        password: '',
-        tokens: [],
-        blocked_at: null,
-        link: linkOf(secret, actor),
-        created_at: new Date(),
-        acted_at: null
-      }, { session })
+      await members.insertOne({ ...newMember(name, role), link: linkOf(secret, actor) }, { session })
       return { name }
     })
     return secret

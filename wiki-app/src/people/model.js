@@ -9,6 +9,7 @@ import mongoose from 'mongoose'
  * @property {string} name  what the history shows
  * @property {Role} role
  * @property {string} password  a hash from `hashPassword`; '': none yet
+ * @property {string} [identity]  issuer and subject of OpenID Connect, with a blank between: signs in there
  * @property {Token[]} tokens  for programs
  * @property {Date | null} blocked_at  not null: neither the password nor a token works
  * @property {{sha256: string, expires_at: Date, by: string} | null} link  lets its owner choose a password, once; `by`:
@@ -20,7 +21,7 @@ import mongoose from 'mongoose'
 /** @typedef {{label: string, sha256: string, created_at: Date}} Token */
 
 /**
- * What an administrator did.
+ * What an administrator did, or who came from the provider.
  * @typedef {object} Act
  * @property {import('mongoose').Types.ObjectId} _id
  * @property {Date} at
@@ -40,6 +41,7 @@ const member = new mongoose.Schema({
   name: String,
   role: String,
   password: String,
+  identity: String,
   tokens: [new mongoose.Schema({ label: String, sha256: String, created_at: Date }, { _id: false })],
   blocked_at: Date,
   link: new mongoose.Schema({ sha256: String, expires_at: Date, by: String }, { _id: false }),
@@ -49,6 +51,13 @@ const member = new mongoose.Schema({
 member.index({ 'tokens.sha256': 1 })
 member.index({ 'link.sha256': 1 })
 member.index({ 'link.by': 1 })
+member.index({ identity: 1 }, { unique: true, partialFilterExpression: { identity: { $exists: true } } })
+
+/**
+ * Somebody who was removed, and comes back with an invitation alone.
+ * @typedef {{_id: string, removed_at: Date}} Removed  `_id`: SHA-256 of the identity
+ */
+const removed = new mongoose.Schema({ _id: String, removed_at: Date }, { collection: 'removed_identities', ...options })
 
 const act = new mongoose.Schema(
   { at: Date, actor: String, did: String, to: String, role: String },
@@ -58,7 +67,10 @@ act.index({ at: 1 }, { expireAfterSeconds: AUDIT_KEPT_S })
 
 /** @param {import('mongoose').Connection} connection */
 export const definePeople = (connection) => /** @type {PeopleModels} */ (/** @type {unknown} */ ({
-  Members: connection.model('Member', member), Audit: connection.model('Act', act)
+  Members: connection.model('Member', member),
+  Audit: connection.model('Act', act),
+  Removed: connection.model('RemovedIdentity', removed)
 }))
 
-/** @typedef {{Members: import('mongoose').Model<Member>, Audit: import('mongoose').Model<Act>}} PeopleModels */
+/** @template T @typedef {import('mongoose').Model<T>} Model */
+/** @typedef {{Members: Model<Member>, Audit: Model<Act>, Removed: Model<Removed>}} PeopleModels */

@@ -6,13 +6,13 @@ import { createToken } from './secrets.js'
 
 /** @import {PeopleModels} from './model.js' */
 
-const LinkGone = createError(
+export const LinkGone = createError(
   'WIKI_LINK_GONE',
   'This link was used, is older than three days, or was replaced by a newer one. ' +
     'An administrator of the wiki can give you another one.',
   404
 )
-const InFile = createError(
+export const InFile = createError(
   'WIKI_ACCOUNT_IN_FILE',
   'Your account is kept in a file of the wiki’s server; the person who runs the wiki can change it there.',
   409
@@ -27,16 +27,17 @@ const ChangedMeanwhile = createError(
   'WIKI_PASSWORD_CHANGED_MEANWHILE', 'Your password was changed elsewhere meanwhile. Sign in with that one.', 409
 )
 
+/** A filter of the owner of a link that works. @param {string} secret */
+export const linked = (secret) => ({
+  'link.sha256': sha256(secret), 'link.expires_at': { $gt: new Date() }, blocked_at: null
+})
+
 /**
  * What people do with their own accounts. Those of the users' file have none here.
  * @param {{models: PeopleModels, isInFile: (name: string) => boolean}} parts
  */
 export function createOwnAccount ({ models, isInFile }) {
   const members = driverOf(models.Members)
-  /** @param {string} secret */
-  const linked = (secret) => ({
-    'link.sha256': sha256(secret), 'link.expires_at': { $gt: new Date() }, blocked_at: null
-  })
   /** @param {string} name @throws {Error} 409 */
   const refuseOfFile = (name) => { if (isInFile(name)) throw new InFile() }
 
@@ -79,11 +80,19 @@ export function createOwnAccount ({ models, isInFile }) {
       if (matchedCount === 0) throw new ChangedMeanwhile()
     },
 
-    /** @param {string} name @returns {Promise<{label: string, created_at: Date}[] | null>} null: kept in the file */
-    async tokensOf (name) {
+    /**
+     * @param {string} name
+     * @returns {Promise<{tokens: {label: string, created_at: Date}[], hasPassword: boolean, isConnected: boolean} |
+     *   null>} null: kept in the file
+     */
+    async factsOf (name) {
       if (isInFile(name)) return null
-      const member = await members.findOne({ _id: userKey(name) }, { projection: { tokens: 1 } })
-      return member && member.tokens.map(({ label, created_at: at }) => ({ label, created_at: at }))
+      const member = await members.findOne({ _id: userKey(name) })
+      return member && {
+        tokens: member.tokens.map(({ label, created_at: at }) => ({ label, created_at: at })),
+        hasPassword: member.password !== '',
+        isConnected: member.identity !== undefined
+      }
     },
 
     /** @param {string} name @param {string} label @returns {Promise<string>} the token @throws {Error} 409 */

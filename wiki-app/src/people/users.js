@@ -8,6 +8,9 @@ import { driverOf } from '../database/driver.js'
 /** Of a password that nobody knows, as strong as the hashes that `hashPassword` makes. */
 const DECOY = '$scrypt$ln=15,r=8,p=3$zUO31ZVowp8Rv6Q9B5/eMQ$OB/8yarPK0ChD5kKc54sjVwt2WgjrNnL6TO2vB921ac'
 
+/** Who comes from the provider alone has no password. */
+const CONNECTED = { identity: { $exists: true } }
+
 /** Only tokens that the wiki has made are looked up. */
 const TOKEN = /^stevec_/
 
@@ -29,7 +32,7 @@ export function createUsers ({ file, models, whileAvailable }) {
 
     async find (name) {
       return file?.find(name) ??
-        await findOne({ _id: userKey(name), blocked_at: null, password: { $ne: '' } })
+        await findOne({ _id: userKey(name), blocked_at: null, $or: [{ password: { $ne: '' } }, CONNECTED] })
     },
 
     /** By hash, so that the time it takes reveals nothing about the token. */

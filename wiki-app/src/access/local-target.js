@@ -1,0 +1,26 @@
+import { COUNTER_NAME } from '../counter.js'
+import { viewUrl } from '../pages/name.js'
+import { SIGN_IN_URL, SIGN_OUT_URL } from './access.js'
+
+/** A name of 200 characters, each of four percent-encoded bytes, fits. */
+export const TARGET_MAX_CHARS = 4_000
+/** Addresses that are secrets, or were used: no log may have them in a query. */
+const SECRET = /^\/(?:digests|feeds|invitations|edit\/sign-in)\//
+
+/**
+ * Parsed as browsers do, so that no redirect leads to another site.
+ * @param {string} [to]  from a form or a query @returns {string} path and query, in ASCII
+ */
+export function localTarget (to = '/') {
+  const base = 'http://wiki.invalid'
+  if (!to.startsWith('/') || !URL.canParse(to, base)) return '/'
+  const { origin, pathname, search } = new URL(to, base)
+  // `//` begins a host. Reading the counter resets it.
+  const isHere = origin === base && !pathname.startsWith('//') &&
+    ![SIGN_IN_URL, SIGN_OUT_URL, viewUrl(COUNTER_NAME)].includes(pathname) && !SECRET.test(pathname)
+  return isHere ? pathname + search : '/'
+}
+
+/** Only pages below /edit/ can show the browser whose name it is. @param {string} to  of `localTarget` */
+export const afterSignIn = (to) =>
+  to.startsWith('/edit/') ? to : `${SIGN_IN_URL}?${new URLSearchParams({ to })}`

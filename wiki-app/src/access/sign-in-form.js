@@ -1,0 +1,18 @@
+import { renderFor } from '../views.js'
+import { SIGN_IN_URL } from './access.js'
+import { NAME_MAX_CHARS } from './users.js'
+
+/** Where else people sign in, and the address that begins it. @typedef {{label: string, url: string}} Elsewhere */
+
+/**
+ * @param {import('fastify').FastifyRequest} request
+ * @param {{to: string, name?: string, refusal?: string, elsewhere?: Elsewhere}} data  `refusal`: of an attempt before
+ */
+export const signInForm = (request, data) => renderFor(request, 'sign-in', {
+  title: 'Sign in',
+  name: '',
+  refusal: '',
+  ...data,
+  signInUrl: SIGN_IN_URL,
+  nameMaxChars: NAME_MAX_CHARS
+})

@@ -1,0 +1,129 @@
+import createError from '@fastify/error'
+import { sha256, userKey } from '../access/users.js'
+import { driverOf } from '../database/driver.js'
+import { namesFor } from './names.js'
+import { isReserved, newMember, PROVIDER, refuseTooMany } from './new-member.js'
+import { InFile, linked, LinkGone } from './own-account.js'
+import { deleteOwn, endSessions } from './own-data.js'
+
+/** @import {ClientSession, Connection} from 'mongoose' */
+/** @import {Role} from '../access/roles.js' */
+/** @import {Audit} from './audit.js' */
+/** @import {Member, PeopleModels} from './model.js' */
+
+const Blocked = createError(
+  'WIKI_BLOCKED', '“%s” is blocked. An administrator of the wiki can change that.', 403
+)
+const Removed = createError(
+  'WIKI_REMOVED',
+  'Your account was removed from this wiki. An administrator can invite you again: open the link that you get, and ' +
+    'sign in there.',
+  403
+)
+const NotInvited = createError(
+  'WIKI_NOT_INVITED',
+  'This wiki does not know you yet. Ask an administrator to invite you: open the link that you get, and sign in there.',
+  403
+)
+const NamesTaken = createError(
+  'WIKI_NAMES_TAKEN', 'Too many people have your name here. Ask an administrator to invite you with another one.', 409
+)
+const Connected = createError(
+  'WIKI_IDENTITY_CONNECTED',
+  'You are “%s” in this wiki already, so the link was not used. Sign in without it, or give it to the one it is for.',
+  409
+)
+
+class AddedMeanwhile extends Error {}
+
+/**
+ * @typedef {object} Parts
+ * @property {Connection} connection
+ * @property {PeopleModels} models
+ * @property {Audit} audit
+ * @property {(name: string) => boolean} isInFile
+ * @property {(name: string) => Promise<boolean>} isAuthor  of a revision
+ */
+
+/**
+ * People who sign in with OpenID Connect. Who somebody is, is said by issuer and subject alone: names and addresses
+ * there may change their owner (OpenID Connect Core 1.0 §5.7).
+ * @param {Parts} parts
+ */
+export function createIdentities ({ connection, models, audit, isInFile, isAuthor }) {
+  const [members, removed] = [driverOf(models.Members), driverOf(models.Removed)]
+
+  /** @param {string[]} given @param {ClientSession} session @returns {Promise<string>} @throws {Error} 409 */
+  async function freeName (given, session) {
+    for (const name of namesFor(given)) {
+      const isTaken = isInFile(name) || isReserved(name) ||
+        await members.findOne({ _id: userKey(name) }, { session }) !== null || await isAuthor(name)
+      if (!isTaken) return name
+    }
+    throw new NamesTaken()
+  }
+
+  /**
+   * @param {string} identity @param {string[]} names @param {Role} role
+   * @returns {Promise<Member>}
+   */
+  const add = (identity, names, role) => audit.during(PROVIDER, { did: 'admitted', role }, async (session) => {
+    // Another sign-in of the same person, at the same moment, is a duplicate key: the retry finds it here.
+    if (await members.findOne({ identity }, { session }) !== null) throw new AddedMeanwhile()
+    const member = { ...newMember(await freeName(names, session), role), identity }
+    // Of a namesake, who was in the users' file or was removed during a request.
+    await deleteOwn(connection, member.name, session)
+    await members.insertOne(member, { session })
+    return member
+  })
+
+  /** @param {string} id @returns {Promise<Member | null>} @throws {Error} 403, 409 for somebody who may not come in */
+  async function find (id) {
+    const member = /** @type {Member | null} */ (await members.findOne({ identity: id }))
+    if (member === null) return null
+    if (isInFile(member.name)) throw new InFile()
+    if (member.blocked_at !== null) throw new Blocked(member.name)
+    return member
+  }
+
+  return {
+    /**
+     * @param {{id: string, names: () => Promise<string[]>}} identity
+     * @param {Role | 'none'} newRole  of somebody unknown
+     * @returns {Promise<Member>} @throws {Error} 403, 409, 503
+     */
+    async come ({ id, names }, newRole) {
+      const known = await find(id)
+      if (known !== null) return known
+      if (await removed.findOne({ _id: sha256(id) }) !== null) throw new Removed()
+      if (newRole === 'none') throw new NotInvited()
+      await refuseTooMany(members)
+      try {
+        return await add(id, await names(), newRole)
+      } catch (error) {
+        const added = error instanceof AddedMeanwhile ? await find(id) : null
+        if (added === null) throw error
+        return added
+      }
+    },
+
+    /**
+     * Uses a link up: from now on its owner is who signs in there. Sessions from before end.
+     * @param {string} identity @param {string} secret  of the link
+     * @returns {Promise<Member>} @throws {Error} 404, 409
+     */
+    connect: (identity, secret) => audit.during(PROVIDER, { did: 'connected' }, async (session) => {
+      const owner = await members.findOne(linked(secret), { session })
+      if (owner === null) throw new LinkGone()
+      if (isInFile(owner.name)) throw new InFile()
+      const other = await members.findOne({ identity }, { session })
+      if (other !== null && other._id !== owner._id) throw new Connected(other.name)
+      await members.updateOne({ _id: owner._id }, { $set: { identity, link: null } }, { session })
+      await removed.deleteOne({ _id: sha256(identity) }, { session })
+      await endSessions(connection, owner.name, session)
+      return /** @type {Member} */ (owner)
+    })
+  }
+}
+
+/** @typedef {ReturnType<typeof createIdentities>} Identities */

@@ -1,0 +1,27 @@
+import { userKey } from '../access/users.js'
+import { feedOf } from '../watching/feed-items.js'
+
+/** @import {ClientSession, Connection, mongo} from 'mongoose' */
+
+/** @type {Record<string, (key: string) => mongo.Filter<any>>} of one person in other collections, by key */
+const OWN = {
+  watchers: (key) => ({ _id: key }),
+  digests: (key) => ({ _id: key }),
+  digest_confirmations: (key) => ({ _id: key }),
+  feed_items: feedOf
+}
+
+/**
+ * What is stored for a person elsewhere, and sessions.
+ * @param {Connection} connection @param {string} name @param {ClientSession} session
+ */
+export async function deleteOwn (connection, name, session) {
+  for (const [collection, filterOf] of Object.entries(OWN)) {
+    await connection.collection(collection).deleteMany(filterOf(userKey(name)), { session })
+  }
+  await endSessions(connection, name, session)
+}
+
+/** @param {Connection} connection @param {string} name @param {ClientSession} session */
+export const endSessions = (connection, name, session) =>
+  connection.collection('sessions').deleteMany({ user: name }, { session })
