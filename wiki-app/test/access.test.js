@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import mongoose from 'mongoose'
 import { BROWSER, get, save, submit, useWiki } from './helper.js'
+import { OIDC } from './oidc.js'
 import { bearer, cookieOf, MAIL, peopleOnly, post, ROLES } from './people.js'
 
 const wiki = useWiki()
@@ -131,6 +132,8 @@ const DEMANDS = {
   'DELETE /api/v1/files/:file': 'editor',
   'GET /edit/sign-in': 'anyone',
   'POST /edit/sign-in': 'anyone',
+  'POST /edit/sign-in/oidc': 'anyone',
+  'GET /edit/sign-in/oidc/callback': 'anyone',
   'POST /edit/sign-out': 'anyone'
 }
 
@@ -157,7 +160,7 @@ const ruling = ({ statusCode, headers }) => String(headers.location).startsWith(
   : [401, 403, 405].includes(statusCode) ? statusCode : 'allowed'
 
 test('every route requires the role in the table, and only sign-in and sign-out set cookies', async (t) => {
-  const app = await wiki.build(t, { ...peopleOnly(t), ...MAIL })
+  const app = await wiki.build(t, { ...peopleOnly(t), ...MAIL, ...OIDC })
   const routes = routesOf(app)
   for (const key of Object.keys(DEMANDS)) {
     assert.ok(routes.some((route) => route.key === key), `${key} is in the table, but no such route exists`)

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { BROWSER, save, useWiki } from './helper.js'
+import { OIDC } from './oidc.js'
 import { bearer, MAIL, peopleOnly } from './people.js'
 
 const wiki = useWiki()
@@ -41,14 +42,14 @@ const writesOf = (app) => /** @type {{method: string | string[], url: string}[]}
   .filter(({ method }) => ['POST', 'PUT', 'PATCH', 'DELETE'].includes(method))
 
 test('a write with an unusable body gets a 4xx that explains it, never a 5xx', async (t) => {
-  const app = await wiki.build(t, { ...peopleOnly(t), ...MAIL })
+  const app = await wiki.build(t, { ...peopleOnly(t), ...MAIL, ...OIDC })
   const writes = writesOf(app)
   const named = writes.map(({ method, url }) => `${method} ${url}`)
   for (const each of [
     ...NEED_NO_BODY, 'POST /wiki/*', 'PUT /api/v1/pages/:name', 'POST /api/v1/preview',
     'POST /api/v1/pages/:name/rename', 'POST /api/v1/pages/:name/revert',
     'POST /api/v1/import', 'POST /api/v1/files', 'POST /edit/upload', 'POST /edit/import', 'POST /edit/revert-author',
-    'POST /edit/sign-in', 'POST /edit/preview/*'
+    'POST /edit/sign-in', 'POST /edit/sign-in/oidc', 'POST /edit/preview/*'
   ]) assert.ok(named.includes(each), each)
 
   for (const { method, url: pattern } of writes) {

@@ -39,6 +39,7 @@ test('an environment without settings gives the defaults; other variables are ig
     LOG_VIEWS_PER_S: 10,
     ACCESS: 'open',
     WATCH_FAN_OUT: 'on-read',
+    OIDC_NEW_PEOPLE: 'none',
     WRITES_PER_MINUTE: 60,
     QUEUE_WAIT_MAX_MS: 500,
     TRUSTED_PROXIES: 'loopback',
@@ -162,6 +163,44 @@ test('mail requires a sender, people with names and the address of the wiki; eac
     })
   }
 })
+
+test('a provider of sign-ins needs a client, people with names and the address of the wiki; no error shows the secret',
+  (t) => {
+    const directory = mkdtempSync(path.join(tmpdir(), 'stevec-config-'))
+    t.after(() => rmSync(directory, { recursive: true }))
+    const file = path.join(directory, 'secret')
+    writeFileSync(file, 'hunter2\n')
+    const whole = {
+      OIDC_ISSUER: 'https://login.example/realms/firm',
+      OIDC_CLIENT_ID: 'wiki',
+      OIDC_CLIENT_SECRET_FILE: file,
+      ACCESS: 'users',
+      PUBLIC_URL: 'https://wiki.example'
+    }
+    assert.equal(readConfig(whole).OIDC_CLIENT_SECRET, 'hunter2')
+    assert.equal(readConfig({ ...whole, OIDC_ISSUER: 'http://localhost:8080' }).OIDC_ISSUER, 'http://localhost:8080')
+    for (const [settings, message] of /** @type {[Record<string, string | undefined>, RegExp][]} */ ([
+      [{ OIDC_CLIENT_SECRET_FILE: undefined }, /^OIDC_ISSUER is not allowed without OIDC_CLIENT_SECRET: set/],
+      [{ PUBLIC_URL: undefined }, /^OIDC_ISSUER is not allowed without PUBLIC_URL: set/],
+      [{ ACCESS: 'open' }, /^OIDC_ISSUER is not allowed with ACCESS=open.*: set ACCESS=users/],
+      [{ OIDC_ISSUER: undefined }, /^OIDC_CLIENT_ID is not allowed without OIDC_ISSUER/],
+      [{ OIDC_NEW_PEOPLE: 'admin' }, /must be one of none, reader, editor$/],
+      [{ OIDC_LABEL: 'a\u202eb' }, /must be a name of 1 to 40/],
+      [{ OIDC_CLIENT_SECRET_FILE: undefined, OIDC_CLIENT_SECRET: 'hunter2 ' }, /^OIDC_CLIENT_SECRET=\(not shown/],
+      ...['http://login.example', 'https://login.example?x', 'https://a:hunter2@login.example', 'login.example',
+        'ftp://login.example', 'http://localhost.evil.example', 'http://127.0.0.1.evil.example', 'https://'
+      ].map((issuer) => /** @type {const} */ ([{ OIDC_ISSUER: issuer }, /^OIDC_ISSUER=.* is not allowed: it must be/]))
+    ])) {
+      assert.throws(() => readConfig({ ...whole, ...settings }), (error) => {
+        assert.ok(error instanceof ConfigError)
+        assert.match(error.message, message)
+        assert.doesNotMatch(error.message.replace('a:hunter2@', ''), /hunter2|\n/)
+        return true
+      })
+    }
+    const others = { OIDC_CLIENT_ID: undefined, OIDC_CLIENT_SECRET_FILE: undefined, OIDC_ISSUER: undefined }
+    assert.throws(() => readConfig({ ...whole, ...others, OIDC_NEW_PEOPLE: 'reader' }), /OIDC_NEW_PEOPLE is not allowed/)
+  })
 
 test('the address of a server for mail has a port, TLS and a login, each of its own form', () => {
   for (const [url, expected] of /** @type {const} */ ([

@@ -8,6 +8,7 @@ import { createSitemap } from '../src/crawlers/sitemap.js'
 import { DISALLOWED } from '../src/crawlers/robots.js'
 import { defineModels } from '../src/pages/model.js'
 import { BROWSER, get, save, untilCounted, useWiki } from './helper.js'
+import { OIDC } from './oidc.js'
 import { bearer, MAIL, peopleOnly } from './people.js'
 
 const wiki = useWiki()
@@ -30,7 +31,7 @@ const disallowedIn = (text) => [...text.matchAll(/^Disallow: (.*)$/gm)].map(([, 
 const valuesIn = (xml, tag) => [...xml.matchAll(new RegExp(`<${tag}>([^<]*)</${tag}>`, 'g'))].map(([, value]) => value)
 
 test('robots.txt allows pages, lists and pictures, disallows every other route, and names the sitemap', async (t) => {
-  const app = await wiki.build(t, { ...peopleOnly(t), ...MAIL, PUBLIC_URL: 'https://wiki.example' })
+  const app = await wiki.build(t, { ...peopleOnly(t), ...MAIL, ...OIDC, PUBLIC_URL: 'https://wiki.example' })
   const { statusCode, headers, body } = await get(app, '/robots.txt')
   assert.equal(statusCode, 200)
   assert.equal(headers['content-type'], 'text/plain; charset=utf-8')
@@ -55,12 +56,13 @@ const AS_CHEAP_AS_A_PAGE = [
   '/api/v1/saves/:id',
   '/api/v1/openapi.json', '/digests/confirm/:secret', '/digests/stop/:secret', '/invitations/:secret', '/edit/people',
   '/edit/people/person', '/edit/audit', '/edit/account', '/edit/new', '/edit/new/*',
-  '/edit/short-link/*', '/edit/sign-in', '/edit/revert-author', '/edit/watch/*', '/edit/watch-author', '/edit/watching',
+  '/edit/short-link/*', '/edit/sign-in', '/edit/sign-in/oidc/callback',
+  '/edit/revert-author', '/edit/watch/*', '/edit/watch-author', '/edit/watching',
   '/watching', '/api/v1/watching', '/api/v1/watching/changes', '/api/v1/watching/digest'
 ]
 
 test('each read that costs more than a page is of a class, which takes turns with the others', async (t) => {
-  const app = await wiki.build(t, { ...peopleOnly(t), ...MAIL, PUBLIC_URL: 'https://wiki.example' })
+  const app = await wiki.build(t, { ...peopleOnly(t), ...MAIL, ...OIDC, PUBLIC_URL: 'https://wiki.example' })
   const routes = /** @type {{method: string | string[], url: string, config: any}[]} */ (/** @type {any} */ (app).rules)
     .filter(({ method, config }) => [method].flat().includes('GET') && config.database !== false)
   const classes = Object.fromEntries(routes.map(({ url, config }) => [url, config.costly]))
