@@ -1,10 +1,25 @@
 import assert from 'node:assert/strict'
+import { createHmac } from 'node:crypto'
 import test from 'node:test'
 import { BROWSER, createLog, get, useWiki } from './helper.js'
-import { begin, comeBack, sessionFrom, settingsFor, signInBy, signInThere, startProvider } from './oidc.js'
+import {
+  begin, CLIENT_SECRET, comeBack, sessionFrom, settingsFor, signInBy, signInThere, startProvider
+} from './oidc.js'
 import { bearer, peopleOnly, post } from './people.js'
 
 const wiki = useWiki()
+
+/** @param {import('fastify').FastifyInstance} app @param {string} url @param {object} payload */
+const administer = (app, url, payload) => app.inject({
+  method: 'POST', url: `/edit/${url}`, headers: { accept: 'application/json', ...bearer('admin') }, payload
+})
+
+/** @param {import('fastify').FastifyInstance} app @returns {Promise<string[]>} */
+const namesOf = async (app) => (await get(app, '/edit/people', bearer('admin'))).json().people
+  .map((/** @type {{name: string}} */ { name }) => name)
+
+/** @param {import('./helper.js').Response} invited */
+const secretOf = (invited) => String(invited.json().url).split('/').pop() ?? ''
 
 test('somebody signs in at the provider, gets a name and a role, writes, and is the same person the next time',
   async (t) => {
@@ -49,3 +64,151 @@ test('somebody signs in at the provider, gets a name and a role, writes, and is 
       ['OpenID Connect', 'admitted', 'ana 2', 'editor'], ['OpenID Connect', 'admitted', 'ana', 'editor']
     ])
   })
+
+test('an invitation connects who signs in there with the name that is invited; nobody else comes in', async (t) => {
+  const { issuer } = await startProvider(t, { claims: { preferred_username: 'editor', name: 'editor' } })
+  const app = await wiki.build(t, { ...peopleOnly(t), ...settingsFor(issuer, 'none') })
+  const stranger = await signInBy(app, 'subject')
+  assert.equal(stranger.statusCode, 403)
+  assert.match(stranger.body, /Ask an administrator to invite you/)
+  assert.equal(sessionFrom(stranger).cookie, '')
+  assert.deepEqual(await namesOf(app), [], 'a name like one of here opens nothing')
+
+  const invitation = secretOf(await administer(app, 'people', { name: 'Ana', role: 'reader' }))
+  const form = await get(app, `/invitations/${invitation}`, BROWSER)
+  assert.match(form.body, new RegExp(`name="invitation" value="${invitation}"`))
+  const joined = await signInBy(app, 'subject', { invitation })
+  assert.equal(joined.statusCode, 200, joined.body)
+  assert.match(joined.body, /Your name in this wiki is “Ana”/)
+  const again = await signInBy(app, 'subject')
+  assert.deepEqual((await get(app, '/edit/account', sessionFrom(again))).json(), { name: 'Ana', tokens: [] })
+  const reused = await signInBy(app, 'another', { invitation })
+  assert.equal(reused.statusCode, 404)
+  assert.match(reused.body, /This link was used/)
+
+  const second = secretOf(await administer(app, 'people', { name: 'Bor', role: 'editor' }))
+  const taken = await signInBy(app, 'subject', { invitation: second })
+  assert.equal(taken.statusCode, 409)
+  assert.match(taken.body, /You are “Ana” in this wiki already/)
+  const password = 'a new password'
+  assert.equal((await post(app, `/invitations/${second}`, { password, again: password })).statusCode, 303)
+  const { acts } = (await get(app, '/edit/audit', bearer('admin'))).json()
+  assert.ok(acts.some((/** @type {any} */ { actor, did, to }) =>
+    actor === 'OpenID Connect' && did === 'connected' && to === 'Ana'))
+})
+
+test('a link connects somebody with a password, too: both ways lead in, and sessions from before end', async (t) => {
+  const { issuer } = await startProvider(t)
+  const app = await wiki.build(t, { ...peopleOnly(t), ...settingsFor(issuer, 'none') })
+  const password = 'a new password'
+  const first = secretOf(await administer(app, 'people', { name: 'Ana', role: 'editor' }))
+  await post(app, `/invitations/${first}`, { password, again: password })
+  const before = sessionFrom(await post(app, '/edit/sign-in', { name: 'Ana', password }))
+  assert.equal((await get(app, '/edit/account', before)).statusCode, 200)
+  const invitation = secretOf(await administer(app, 'people/link', { name: 'Ana' }))
+  const connected = sessionFrom(await signInBy(app, 'subject', { invitation }))
+  assert.equal((await get(app, '/edit/account', before)).statusCode, 401)
+  const account = await get(app, '/edit/account', { ...BROWSER, ...connected })
+  assert.match(account.body, /You sign in with OpenID Connect or with your password/)
+  assert.equal((await post(app, '/edit/sign-in', { name: 'Ana', password })).statusCode, 303)
+  assert.equal((await signInBy(app, 'subject')).statusCode, 200)
+})
+
+test('somebody who is blocked or removed does not come in, and a link lets in again', async (t) => {
+  const { issuer } = await startProvider(t, { claims: { preferred_username: 'ana' } })
+  const app = await wiki.build(t, { ...peopleOnly(t), ...settingsFor(issuer) })
+  const session = sessionFrom(await signInBy(app, 'subject'))
+  await administer(app, 'people/block', { name: 'ana' })
+  assert.equal((await get(app, '/edit/account', session)).statusCode, 401)
+  const blocked = await signInBy(app, 'subject')
+  assert.equal(blocked.statusCode, 403)
+  assert.match(blocked.body, /“ana” is blocked/)
+  await administer(app, 'people/unblock', { name: 'ana' })
+  assert.equal((await signInBy(app, 'subject')).statusCode, 200)
+
+  assert.equal((await administer(app, 'people/remove', { name: 'ana' })).statusCode, 204)
+  const removed = await signInBy(app, 'subject')
+  assert.equal(removed.statusCode, 403)
+  assert.match(removed.body, /was removed from this wiki/)
+  assert.deepEqual(await namesOf(app), [])
+  const invitation = secretOf(await administer(app, 'people', { name: 'Ana again', role: 'reader' }))
+  assert.equal((await signInBy(app, 'subject', { invitation })).statusCode, 200)
+  assert.equal((await signInBy(app, 'subject')).statusCode, 200)
+  assert.deepEqual(await namesOf(app), ['Ana again'])
+})
+
+test('a name is nobody else’s, is a line of ordinary letters, and no mail address', async (t) => {
+  const provider = await startProvider(t, { inIdToken: false })
+  const app = await wiki.build(t, { ...peopleOnly(t), ...settingsFor(provider.issuer) })
+  await post(app, '/edit/text/a', { content: 'x', tags: '', base_revision: '0' },
+    sessionFrom(await post(app, '/edit/sign-in', { name: 'editor', password: 'correct horse' })))
+  const given = /** @type {[Record<string, string>, string][]} */ ([
+    [{ preferred_username: 'EDITOR' }, 'EDITOR 2'],
+    [{ preferred_username: 'The Server' }, 'The Server 2'],
+    [{ preferred_username: 'openid connect' }, 'openid connect 2'],
+    [{ preferred_username: 'cene@firm.example' }, 'cene'],
+    [{ preferred_username: '\uff23ene' }, 'Cene 2'],
+    [{ preferred_username: '@', name: 'Dana  Kos' }, 'Dana Kos'],
+    [{ preferred_username: 'D\u0430na', name: 'dana\u202e' }, 'Person'],
+    [{ preferred_username: '<script>alert(1)</script>' }, '<script>alert(1)</script>'],
+    [{ name: 'x'.repeat(5_000) }, 'x'.repeat(72)],
+    [{ preferred_username: '4711' }, 'Person 2'],
+    [{}, 'Person 3']
+  ])
+  for (const [index, [claims, name]] of given.entries()) {
+    for (const key of Object.keys(provider.claims)) delete provider.claims[key]
+    Object.assign(provider.claims, claims)
+    const answer = await signInBy(app, `subject-${index}`)
+    assert.equal(answer.statusCode, 200, answer.body)
+    assert.doesNotMatch(answer.body, /<script>alert/)
+    const account = await get(app, '/edit/account', sessionFrom(answer))
+    assert.equal(account.json().name, name)
+    const page = await get(app, '/edit/account', { ...BROWSER, ...sessionFrom(answer) })
+    assert.doesNotMatch(page.body, /<script>alert/)
+  }
+})
+
+test('two first sign-ins of one person at once make one person', async (t) => {
+  const { issuer } = await startProvider(t, { claims: { preferred_username: 'ana' } })
+  const app = await wiki.build(t, { ...peopleOnly(t), ...settingsFor(issuer) })
+  const ready = await Promise.all([1, 2].map(async () => {
+    const { url, cookie } = await begin(app)
+    return { returned: await signInThere(url, 'subject'), cookie }
+  }))
+  const both = await Promise.all(ready.map(({ returned, cookie }) => comeBack(app, returned, cookie)))
+  assert.deepEqual(both.map(({ statusCode }) => statusCode), [200, 200])
+  assert.deepEqual(await namesOf(app), ['ana'])
+})
+
+test('signing in ends the session that the browser had, and no log has a code, a state or a secret', async (t) => {
+  const { issuer } = await startProvider(t, { claims: { preferred_username: 'ana' } })
+  const { lines, logTo } = createLog()
+  const app = await wiki.build(t, { ...peopleOnly(t), ...settingsFor(issuer), LOG_LEVEL: 'trace' }, {}, { logTo })
+  const before = sessionFrom(await post(app, '/edit/sign-in', { name: 'reader', password: 'correct horse' }))
+  const { url, cookie } = await begin(app, {}, before)
+  assert.equal((await get(app, '/edit/account', before)).statusCode, 200, 'until the way is gone to its end')
+  const returned = await signInThere(url, 'subject')
+  const session = sessionFrom(await comeBack(app, returned, cookie))
+  assert.equal((await get(app, '/edit/account', session)).json().name, 'ana')
+  assert.equal((await get(app, '/edit/account', before)).statusCode, 401)
+  const logged = JSON.stringify(lines)
+  assert.match(logged, /"\/edit\/sign-in\/oidc\/callback"/)
+  const { code, state } = Object.fromEntries(new URL(returned, 'http://wiki').searchParams)
+  for (const secret of [code, state, CLIENT_SECRET, cookie, session.cookie.slice('session='.length)]) {
+    assert.ok(secret.length > 10 && !logged.includes(secret), secret)
+  }
+})
+
+test('a browser is not known by a cookie for a name without a password, which everybody could make', async (t) => {
+  const { issuer } = await startProvider(t, { claims: { preferred_username: 'ana' } })
+  const app = await wiki.build(t, { ...peopleOnly(t), ...settingsFor(issuer) })
+  await signInBy(app, 'subject')
+  const statuses = []
+  for (let guess = 0; guess < 11; guess++) {
+    const id = Buffer.alloc(16, guess).toString('base64url')
+    const seal = createHmac('sha256', '').update(`device ${id} ana`).digest('base64url')
+    const answer = await post(app, '/edit/sign-in', { name: 'ana', password: 'x' }, { cookie: `device=${id}.${seal}` })
+    statuses.push(answer.statusCode)
+  }
+  assert.deepEqual(statuses, [...Array.from({ length: 10 }, () => 401), 429])
+})
