@@ -15,7 +15,8 @@ for (const role of ROLES) {
     const paths = [
       '/feeds/secret-1', '/feeds/secret-2?x=secret-3', '//feeds/secret-4', '/wiki/feeds/page',
       '/digests/confirm/secret-5', '//digests/stop/secret-6?x=secret-7', '/wiki/digests/page',
-      '/edit/sign-in/oidc/callback?code=secret-10', '//edit/sign-in/oidc/callback?state=secret-11', '/edit/sign-in?to=x',
+      '/edit/sign-in/oidc/callback?code=secret-10', '//edit/sign-in/oidc/callback?state=secret-11',
+      '/edit/sign-in?to=x',
       '/invitations/secret-8', '//invitations/secret-9?x=secret-0', '/wiki/invitations/page'
     ]
     for (const path of paths) await request(`${nginx.url(HOSTS[role])}${path}`)

@@ -30,6 +30,7 @@ import { loadMailer } from './mail/load.js'
 import { BEGIN_URL } from './oidc/addresses.js'
 import { loadProvider } from './oidc/load.js'
 import { oidcRoutes } from './oidc/routes.js'
+import { createUsedFlows } from './oidc/used-flows.js'
 import { createObserver, observation } from './observe/observation.js'
 import { createRequestIds } from './observe/request-log.js'
 import { authorRevertRoutes } from './history/author-revert-routes.js'
@@ -223,8 +224,8 @@ async function registerRoutes (app, { config, services, counter, processes, fast
  * @param {{clientKey: (request: import('fastify').FastifyRequest) => string, secure: boolean}} options
  */
 async function registerPeople (app, config, services, { clientKey, secure }) {
-  const { users, sessions, members, audit, account, identities, usedFlows } = services
-  if (!users || !sessions || !members || !audit || !account || !identities || !usedFlows) return
+  const { users, sessions, members, audit, account, identities, database } = services
+  if (!users || !sessions || !members || !audit || !account || !identities) return
   const { PUBLIC_URL: publicUrl, OIDC_NEW_PEOPLE: newRole } = config
   const provider = await loadProvider(config, app.log)
   const elsewhere = provider && { label: provider.label, url: BEGIN_URL }
@@ -233,7 +234,9 @@ async function registerPeople (app, config, services, { clientKey, secure }) {
   await app.register(auditRoutes, { audit })
   await app.register(accountRoutes, { account, passwords, elsewhere })
   await app.register(signInRoutes, { sessions, passwords, secure, elsewhere })
-  if (provider) await app.register(oidcRoutes, { provider, identities, usedFlows, sessions, secure, newRole, elsewhere })
+  if (provider === undefined) return
+  const usedFlows = createUsedFlows(database.connection)
+  await app.register(oidcRoutes, { provider, identities, usedFlows, sessions, secure, newRole, elsewhere })
 }
 
 /**

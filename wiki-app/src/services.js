@@ -28,7 +28,6 @@ import { createAudit } from './people/audit.js'
 import { createIdentities } from './people/identities.js'
 import { createMembers } from './people/members.js'
 import { definePeople } from './people/model.js'
-import { createUsedFlows } from './oidc/used-flows.js'
 import { createOwnAccount } from './people/own-account.js'
 import { createUsers } from './people/users.js'
 import { WRITE_STRATEGIES } from './pages/commit.js'
@@ -188,14 +187,7 @@ function pagesOf (parts, { purgeLog, database: { connection, isUnavailable }, co
 
 /** Of a wiki that knows nobody by name. */
 const NOBODY = {
-  users: null,
-  sessions: null,
-  members: null,
-  audit: null,
-  account: null,
-  identities: null,
-  usedFlows: null,
-  watching: null,
+  users: null, sessions: null, members: null, audit: null, account: null, identities: null, watching: null,
   digests: undefined
 }
 
@@ -221,7 +213,6 @@ function peopleOf (file, { makeSessions, fanOut, ...parts }) {
     identities: whileAvailable(createIdentities({
       ...ofMembers, audit, isInFile: users.isInFile, isAuthor: parts.history.isAuthor
     }), database),
-    usedFlows: whileAvailable(createUsedFlows(connection), database),
     sessions: whileAvailable(makeSessions(connection, users), database),
     watching,
     digests: digestsOf({ ...parts, users, watching })

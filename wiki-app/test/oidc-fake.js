@@ -66,7 +66,8 @@ export async function startFake (t) {
     }
     const given = fake.claims?.(claims) ?? claims
     if (fake.signature === 'none') return `${encode({ alg: 'none' })}.${encode(given)}.`
-    const token = signed({ alg: 'RS256', kid: 'one' }, given, fake.signature === 'foreign' ? foreign.privateKey : own.privateKey)
+    const { privateKey } = fake.signature === 'foreign' ? foreign : own
+    const token = signed({ alg: 'RS256', kid: 'one' }, given, privateKey)
     return fake.signature === 'broken' ? `${token.slice(0, -8)}AAAAAAAA` : token
   }
 

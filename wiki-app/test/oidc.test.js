@@ -118,6 +118,7 @@ test('somebody who is blocked or removed does not come in, and a link lets in ag
   const { issuer } = await startProvider(t, { claims: { preferred_username: 'ana' } })
   const app = await wiki.build(t, { ...peopleOnly(t), ...settingsFor(issuer) })
   const session = sessionFrom(await signInBy(app, 'subject'))
+  await post(app, '/edit/text/a', { content: 'x', tags: '', base_revision: '0' }, session)
   await administer(app, 'people/block', { name: 'ana' })
   assert.equal((await get(app, '/edit/account', session)).statusCode, 401)
   const blocked = await signInBy(app, 'subject')
@@ -135,6 +136,8 @@ test('somebody who is blocked or removed does not come in, and a link lets in ag
   assert.equal((await signInBy(app, 'subject', { invitation })).statusCode, 200)
   assert.equal((await signInBy(app, 'subject')).statusCode, 200)
   assert.deepEqual(await namesOf(app), ['Ana again'])
+  assert.equal((await signInBy(app, 'a namesake')).statusCode, 200)
+  assert.deepEqual(await namesOf(app), ['ana 2', 'Ana again'], 'the history has changes by “ana”')
 })
 
 test('a name is nobody else’s, is a line of ordinary letters, and no mail address', async (t) => {

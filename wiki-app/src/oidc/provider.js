@@ -14,12 +14,12 @@ const METADATA_MAX_MS = 3_600_000
 const SUBJECT_MAX_CHARS = 255
 
 /**
- * Somebody, as the provider says. `id`: issuer and subject, which stay; `names`: the names there, of any characters, the
- * best first.
+ * Somebody, as the provider says. `id`: issuer and subject, which stay; `names`: the names there, of any characters,
+ * the best first.
  * @typedef {{id: string, names: () => Promise<string[]>}} Identity
  */
 
-/** `begin` says where the browser goes on. @typedef {Pick<Flow, 'state' | 'nonce' | 'verifier'> & {url: string}} Begun */
+/** @typedef {Pick<Flow, 'state' | 'nonce' | 'verifier'>} Secrets */
 
 /**
  * @typedef {object} Options
@@ -71,7 +71,7 @@ export function createProvider ({ issuer, clientId, clientSecret, redirectUrl, l
     label,
     clientSecret,
 
-    /** @returns {Promise<Begun>} @throws {Error} 503 */
+    /** @returns {Promise<Secrets & {url: string}>} `url`: where the browser goes on @throws {Error} 503 */
     begin: () => during('begin', async () => {
       const configuration = await discover()
       const [state, nonce, verifier] = [oidc.randomState(), oidc.randomNonce(), oidc.randomPKCECodeVerifier()]
@@ -87,7 +87,7 @@ export function createProvider ({ issuer, clientId, clientSecret, redirectUrl, l
     }),
 
     /**
-     * @param {string} query  of the browser's return, with `?` @param {Pick<Flow, 'state' | 'nonce' | 'verifier'>} flow
+     * @param {string} query  of the browser's return, with `?` @param {Secrets} flow
      * @returns {Promise<Identity>} @throws {Error} 400, 403, 503
      */
     finish: (query, { state, nonce, verifier }) => during('finish', async () => {
@@ -99,11 +99,7 @@ export function createProvider ({ issuer, clientId, clientSecret, redirectUrl, l
       if (claims.sub.length === 0 || claims.sub.length > SUBJECT_MAX_CHARS) throw new Error('an invalid subject')
       return {
         id: `${claims.iss} ${claims.sub}`,
-        names: () => during('names', async () => {
-          const names = namesIn(claims)
-          if (names.length > 0 || configuration.serverMetadata().userinfo_endpoint === undefined) return names
-          return namesIn(await oidc.fetchUserInfo(configuration, tokens.access_token, claims.sub))
-        })
+        names: () => during('names', () => namesOf(configuration, claims, tokens.access_token))
       }
     })
   }
@@ -121,6 +117,13 @@ function clientAuth (secret) {
     const { token_endpoint_auth_methods_supported: methods = ['client_secret_basic'] } = server
     return (methods.includes('client_secret_basic') ? basic : post)(server, ...others)
   }
+}
+
+/** @param {Configuration} configuration @param {import('openid-client').IDToken} claims @param {string} accessToken */
+async function namesOf (configuration, claims, accessToken) {
+  const names = namesIn(claims)
+  if (names.length > 0 || configuration.serverMetadata().userinfo_endpoint === undefined) return names
+  return namesIn(await oidc.fetchUserInfo(configuration, accessToken, claims.sub))
 }
 
 /** @param {Record<string, unknown>} claims @returns {string[]} of any characters */

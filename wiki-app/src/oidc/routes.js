@@ -1,5 +1,5 @@
 import createError from '@fastify/error'
-import { cookieIn, SIGN_IN_URL } from '../access/access.js'
+import { cookieIn } from '../access/access.js'
 import { createBrowserSessions } from '../access/browser-sessions.js'
 import { afterSignIn, localTarget, TARGET_MAX_CHARS } from '../access/local-target.js'
 import { signInForm } from '../access/sign-in-form.js'
@@ -99,7 +99,8 @@ function addBegin (app, context) {
       const leave = slots.take()
       const { url, ...secrets } = await provider.begin().finally(leave)
       const session = token !== undefined && SESSION.test(token) ? { session: token } : {}
-      reply.setCookie(name, cookie.seal({ ...secrets, to, invitation, ...session }), { ...attributes, maxAge: FLOW_MAX_S })
+      const sealed = cookie.seal({ ...secrets, to, invitation, ...session })
+      reply.setCookie(name, sealed, { ...attributes, maxAge: FLOW_MAX_S })
       return goOn(request, reply, { title: `Sign in with ${provider.label}`, text: 'You go on there.', url })
     })
   })

@@ -63,9 +63,11 @@ export function checkOidc (config) {
     return
   }
   const missing = NEEDED.filter((name) => config[name] === undefined)
-  if (missing.length > 0) throw new ConfigError(`OIDC_ISSUER is not allowed without ${missing.join(', ')}: set them, too`)
+  if (missing.length > 0) {
+    throw new ConfigError(`OIDC_ISSUER is not allowed without ${missing.join(', ')}: set them, too`)
+  }
   if (access !== 'users') {
-    throw new ConfigError(`OIDC_ISSUER is not allowed with ACCESS=${access}, where nobody signs in: set ACCESS=users, ` +
-      'or unset OIDC_ISSUER')
+    throw new ConfigError(`OIDC_ISSUER is not allowed with ACCESS=${access}, where nobody signs in: set ` +
+      'ACCESS=users, or unset OIDC_ISSUER')
   }
 }

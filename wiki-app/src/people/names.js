@@ -18,7 +18,7 @@ export const plain = (name) => name.normalize('NFKC').replace(/\s+/g, ' ')
  * @param {string[]} given  of any characters
  * @returns {Generator<string>} of names that `isLine` allows; at most `NUMBERS_MAX`
  */
-export function* namesFor (given) {
+export function * namesFor (given) {
   const name = given.map(usable).find((each) => each !== null) ?? NAMELESS
   yield name
   for (let number = 2; number <= NUMBERS_MAX; number++) yield `${name} ${number}`

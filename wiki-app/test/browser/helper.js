@@ -36,7 +36,7 @@ export function useBrowser () {
      */
     async open (t, options = {}, settings = {}) {
       const app = await wiki.build(t, settings)
-      const baseURL = await app.listen({ port: 0, host: '127.0.0.1' })
+      const baseURL = await app.listen({ port: Number(settings.PORT ?? 0), host: '127.0.0.1' })
       const visit = async (/** @type {import('playwright-core').BrowserContextOptions} */ more = {}) => {
         const context = await browser.newContext({ baseURL, ...options, ...more })
         context.setDefaultTimeout(WAIT_MAX_MS)
