@@ -187,8 +187,8 @@ function pagesOf (parts, { purgeLog, database: { connection, isUnavailable }, co
 
 /** Of a wiki that knows nobody by name. */
 const NOBODY = {
-  users: null, sessions: null, members: null, audit: null, account: null, identities: null, watching: null,
-  digests: undefined
+  ...{ users: null, sessions: null, members: null, audit: null, account: null, identities: null },
+  ...{ watching: null, digests: undefined }
 }
 
 /**
