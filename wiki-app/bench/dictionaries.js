@@ -46,7 +46,7 @@ async function documentOf (markdown, revision) {
     revision,
     modified_at: new Date(FIRST_DAY_MS + revision * HOUR_MS),
     content_bytes: contentBytes
-  }), 'open')
+  }), { mode: 'open', person: null })
 }
 
 /** @type {Buffer} */

@@ -83,7 +83,8 @@ export async function buildApp (
   const requestIds = createRequestIds()
   const tracing = await tracingOf(config, (text) => app.log.warn(text))
   /** @type {FastPath} */
-  const fastPath = createFastPath({ onStart: counter.add, around: tracing?.around })
+  const fastPath = createFastPath(
+    { onStart: counter.add, around: tracing?.around }, { isOff: config.READ_ACCESS === 'members' })
   /** @type {typeof fastPath.serverFactory} */
   const serverFactory = (byFramework, options) =>
     fastPath.serverFactory(tracing ? tracing.following(byFramework) : byFramework, options)
@@ -162,7 +163,7 @@ async function registerRoutes (app, { config, services, counter, processes, fast
   const clientKey = createClientKey(config.TRUSTED_PROXIES)
 
   await app.register(writeLimit, { perMinute: config.WRITES_PER_MINUTE, clientKey, redis: services.redis })
-  await app.register(access, { mode: config.ACCESS, users, sessions, secure })
+  await app.register(access, { mode: config.ACCESS, closed: config.READ_ACCESS === 'members', users, sessions, secure })
   await app.register(contentParsers, { maxBytes: config.PAGE_MAX_BYTES })
   await app.register(healthRoutes, { database })
   await app.register(statusRoutes, { ...services, processes, file: config.STATUS_FILE })

@@ -54,7 +54,7 @@ export const EDITOR_SCRIPT_URL = editorScript.url
 
 /** URLs change with their content (RFC 8246). @type {FastifyPluginAsync} */
 export async function assetRoutes (app) {
-  const config = { database: false }
+  const config = { database: false, forStrangers: true }
   const others = [style, icon, editorStyle, authorScript, apiScript, apiStyle, copyScript]
   for (const { url, type, bytes } of [...others, ...modules.values()]) {
     app.get(url, { config }, async (_request, reply) => {

@@ -49,14 +49,14 @@ function check (env) {
     const { read, default: value } = /** @type {SettingSpec<any>} */ (SETTINGS[name])
     return [name, makeExactValidator(read)({ default: value })]
   }))
-  const config = customCleanEnv(env, validators, (values) => /** @type {Config} */ (
+  const config = withoutCopies(customCleanEnv(env, validators, (values) => /** @type {Config} */ (
     Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined))
   ), {
     reporter ({ errors }) {
       const bad = NAMES.filter((name) => name in errors)
       if (bad.length > 0) throw new ConfigError(bad.map((name) => complaint(name, env[name])).join('; '))
     }
-  })
+  }))
   if (config.ACCESS !== 'users' && config.USERS_FILE !== undefined) {
     const { allowed } = SETTINGS.USERS_FILE
     throw new ConfigError(`ACCESS=${config.ACCESS} is not allowed with USERS_FILE: ${allowed}`)
@@ -82,6 +82,20 @@ function check (env) {
   checkMail(config)
   checkOidc(config)
   return config.PURGE_ZONE === undefined ? config : withPurgeToken(config)
+}
+
+/**
+ * Where only members read, nothing is kept, so nothing is purged. These settings are replaced rather than refused: a
+ * stack sets them for all its wikis.
+ * @param {Config} config @returns {Config} @throws {ConfigError}
+ */
+function withoutCopies (config) {
+  if (config.READ_ACCESS !== 'members') return config
+  if (config.ACCESS !== 'users') {
+    throw new ConfigError(`READ_ACCESS=members is not allowed with ACCESS=${config.ACCESS}: the wiki knows nobody by ` +
+      'name then, so nobody could read; set ACCESS=users, or READ_ACCESS=everyone')
+  }
+  return { ...config, CACHE_POLICY: 'no-store', ORIGIN_CACHE_MIB: 0, PURGE_ZONE: undefined }
 }
 
 /** @param {Config} config @throws {ConfigError} */

@@ -1,6 +1,6 @@
 import { isAbsolute } from 'node:path'
 import { trustOf } from './access/client.js'
-import { ACCESS_MODES } from './access/roles.js'
+import { ACCESS_MODES, READ_ACCESSES } from './access/roles.js'
 import { CACHE_SETTINGS } from './caching/settings.js'
 import { STORAGE_NAMES } from './files/storage/storage.js'
 import { MAIL_SETTINGS } from './mail/settings.js'
@@ -146,6 +146,11 @@ export const SETTINGS = {
   ACCESS: choice(ACCESS_MODES, {
     default: 'open',
     does: 'who writes: `open` everybody, `read-only` nobody, `users` the people that the wiki knows by name'
+  }),
+  READ_ACCESS: choice(READ_ACCESSES, {
+    default: 'everyone',
+    does: 'who reads: `everyone`, or with `ACCESS=users` only `members`, see below. Then no cache keeps an answer, and ' +
+      '`CACHE_POLICY`, `ORIGIN_CACHE_MIB` and `PURGE_ZONE` do not count'
   }),
   USERS_FILE: optional(text(isThere, {
     allowed: 'the path of a file that wiki-app/bin/user.js has made; for ACCESS=users alone',

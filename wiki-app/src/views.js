@@ -27,8 +27,9 @@ for (const file of readdirSync(DIRECTORY)) {
  */
 
 /**
- * For whom a document is. It decides what is shown, never what is allowed.
- * @typedef {{mode: AccessMode, person: Person | null}} Reader  `person`: known below /edit/ alone
+ * For whom a document is. It decides what is shown, never what is allowed. `person`: while everybody reads, known below
+ * /edit/ alone.
+ * @typedef {{mode: AccessMode, person: Person | null}} Reader
  */
 
 /**
@@ -52,7 +53,7 @@ export const renderView = (view, data, { mode, person }) => eta.render(`@${view}
 export const renderFor = (request, view, data) => renderView(view, data, readerOf(request))
 
 /** @param {import('fastify').FastifyRequest} request @returns {Reader} */
-const readerOf = (request) => ({
+export const readerOf = (request) => ({
   mode: request.server.getDecorator('accessMode'),
   // The request of a malformed URL has no decorators.
   person: /** @type {{person?: Person | null}} */ (request).person ?? null

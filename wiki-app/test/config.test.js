@@ -38,6 +38,7 @@ test('an environment without settings gives the defaults; other variables are ig
     LOG_LEVEL: 'warn',
     LOG_VIEWS_PER_S: 10,
     ACCESS: 'open',
+    READ_ACCESS: 'everyone',
     WATCH_FAN_OUT: 'on-read',
     OIDC_NEW_PEOPLE: 'none',
     WRITES_PER_MINUTE: 60,
@@ -92,7 +93,7 @@ for (const [name, value] of [
   ['PAGE_MAX_BYTES', '0'], ['PAGE_MAX_BYTES', '3145729'],
   ['UPLOAD_MAX_BYTES', '0'], ['UPLOAD_MAX_BYTES', '52428801'],
   ['LOG_LEVEL', 'loud'],
-  ['ACCESS', 'closed'], ['USERS_FILE', ''],
+  ['ACCESS', 'closed'], ['READ_ACCESS', 'nobody'], ['USERS_FILE', ''],
   ['PUBLIC_URL', ''], ['PUBLIC_URL', 'wiki.example'], ['PUBLIC_URL', 'ftp://wiki.example'],
   ['PUBLIC_URL', 'https://wiki.example/path'], ['PUBLIC_URL', 'https://me:hunter2@wiki.example'],
   ['PUBLIC_URL', 'https://wiki.example?x'],
@@ -121,6 +122,19 @@ test('an invalid REDIS_URL is refused without showing a password', () => {
       assert.ok(!error.message.includes('hunter2'))
       return true
     })
+  }
+})
+
+test('READ_ACCESS=members takes ACCESS=users, and no setting of caches counts then, nor is one refused', () => {
+  assert.throws(() => readConfig({ READ_ACCESS: 'members' }), {
+    message: /^READ_ACCESS=members is not allowed with ACCESS=open: [^\n]+ set ACCESS=users, or READ_ACCESS=everyone$/
+  })
+  assert.throws(() => readConfig({ READ_ACCESS: 'members', ACCESS: 'read-only' }), /ACCESS=read-only/)
+  for (const CACHE_POLICY of ['ttl', 'purge-tag', 'purge-url', 'bounded']) {
+    const config = readConfig({
+      ACCESS: 'users', READ_ACCESS: 'members', CACHE_POLICY, ORIGIN_CACHE_MIB: '16', PURGE_ZONE: 'zone'
+    })
+    assert.deepEqual([config.CACHE_POLICY, config.ORIGIN_CACHE_MIB, config.PURGE_ZONE], ['no-store', 0, undefined])
   }
 })
 

@@ -3,8 +3,10 @@ import cookie from '@fastify/cookie'
 import fp from 'fastify-plugin'
 import { isUnsafe } from '../http/same-origin.js'
 import { wantsHtml } from '../views.js'
+import { keepFromCaches } from './private-answers.js'
 import { isForm } from './resend.js'
 import { defaultDemand, isPersonal, suffices } from './roles.js'
+import { sessionCookies } from './session-cookies.js'
 
 /** @import {FastifyPluginAsync, FastifyRequest} from 'fastify' */
 /** @import {Services} from '../services.js' */
@@ -33,6 +35,12 @@ const TokenNeeded = createError(
     'Send the header “Authorization: Bearer” with your token; an administrator of the wiki can give you one.',
   401
 )
+const ReadersOnly = createError(
+  'WIKI_READERS_ONLY',
+  'Only those whom the wiki knows may read here. Sign in with a browser at /edit/sign-in, or send the header ' +
+    '“Authorization: Bearer” with your token; people make one at /edit/account.',
+  401
+)
 const TokenUnknown = createError('WIKI_TOKEN_UNKNOWN', 'The wiki does not know this token.', 401)
 const RoleTooLow = createError(
   'WIKI_ROLE_TOO_LOW',
@@ -46,9 +54,6 @@ export const SIGN_OUT_URL = '/edit/sign-out'
 /** RFC 6750 §3 */
 const CHALLENGE = { 'www-authenticate': 'Bearer realm="stevec"' }
 
-/** Over https the prefix bars pages loaded over plain http from setting it (RFC 6265bis §4.1.3). */
-export const sessionCookie = (/** @type {boolean} */ secure) => secure ? '__Secure-session' : 'session'
-
 /** @typedef {{name: string, role: Role}} Person */
 
 /** @param {FastifyRequest} request @returns {Person | null} null: no role is demanded, or writers have no names */
@@ -60,42 +65,49 @@ export const nameOfPerson = (request) => /** @type {Person} */ (personIn(request
 /** @param {import('fastify').FastifyInstance} app @returns {AccessMode} */
 export const modeOf = (app) => app.getDecorator('accessMode')
 
+/** Whether reading takes a role (READ_ACCESS=members). @param {import('fastify').FastifyInstance} app */
+export const isPrivate = (app) => /** @type {boolean} */ (app.getDecorator('isPrivate'))
+
 /** @param {FastifyRequest} request @param {string} name  of the cookie */
 export const cookieIn = ({ headers, server }, name) =>
   headers.cookie === undefined ? undefined : server.parseCookie(headers.cookie)[name]
 
 /**
  * Where a route demands no role, the client is not identified, so that a cache can answer for it; unless the route
- * says `identifies`.
+ * says `identifies`. `closed`: reading takes a role, too, at all routes that do not say `forStrangers`.
  */
 export const access = fp(
-  /** @type {FastifyPluginAsync<Pick<Services, 'users' | 'sessions'> & {mode: AccessMode, secure: boolean}>} */
-  async function access (app, { mode, users, sessions, secure }) {
+  /** @type {FastifyPluginAsync<Pick<Services, 'users' | 'sessions'> & {mode: AccessMode, closed: boolean,
+   *   secure: boolean}>} */
+  async function access (app, { mode, closed, users, sessions, secure }) {
     /** @type {{method: string | string[], url: string, role: Demand, config: object}[]} */
     const rules = []
     app.decorate('rules', rules)
     app.decorate('accessMode', mode)
+    app.decorate('isPrivate', closed)
     app.decorateRequest('person', null)
     app.decorateRequest('signInFirst', null)
     if (mode === 'users') await app.register(cookie, { hook: false })
-    const { userOf, sessionUserOf } = createIdentification({ users, sessions, secure })
+    const takesCookie = createTakesCookie(closed)
+    const { name } = sessionCookies({ secure, closed })
+    const { userOf, sessionUserOf } = createIdentification({ users, sessions, name, takesCookie })
 
     app.addHook('onRoute', (route) => {
-      const { role = defaultDemand(route.url, route.method) } =
-        /** @type {{role?: Demand}} */ (route.config ?? {})
+      const role = demandOf(route, closed)
       const config = { ...route.config, role }
       route.config = config
       rules.push({ method: route.method, url: route.url, role, config })
     })
 
     app.addHook('onRequest', (request, reply, done) => {
-      const { role, identifies } =
+      const isNowhere = request.is404
+      const { role = closed && !isNowhere ? 'reader' : 'anyone', identifies = closed && isNowhere } =
         /** @type {{role?: Demand, identifies?: boolean}} */ (request.routeOptions.config)
-      if (identifies) {
+      if (role === 'anyone') {
+        if (!identifies) return done()
         sessionUserOf(request).then((user) => { know(request, user); done() }, done)
         return
       }
-      if (role === undefined || role === 'anyone') return done()
       admit(request, role).then((admitted) => {
         if (admitted) done()
         else reply.header('cache-control', 'private, no-store').redirect(signInUrl(request.url), 303)
@@ -105,6 +117,8 @@ export const access = fp(
     app.addHook('preValidation', (request, _reply, done) => {
       done(/** @type {Error | null} */ (request.getDecorator('signInFirst')) ?? undefined)
     })
+
+    if (closed) app.addHook('onSend', keepFromCaches)
 
     /**
      * @param {FastifyRequest} request @param {Role} demanded
@@ -119,8 +133,9 @@ export const access = fp(
       if (mode === 'read-only') throw new ReadOnly()
       const user = await userOf(request)
       if (user === null) {
-        if (!isPersonal(request.routeOptions.url) || !wantsHtml(request)) {
-          throw Object.assign(new TokenNeeded(), { headers: CHALLENGE })
+        if (!takesCookie(request) || !wantsHtml(request)) {
+          const Refusal = closed && demanded === 'reader' && !isUnsafe(request.method) ? ReadersOnly : TokenNeeded
+          throw Object.assign(new Refusal(), { headers: CHALLENGE })
         }
         if (isUnsafe(request.method)) {
           const refusal = Object.assign(new SignInFirst(), { headers: CHALLENGE, signInUrl: SIGN_IN_URL })
@@ -137,8 +152,25 @@ export const access = fp(
     }
   })
 
-/** @param {Pick<Services, 'users' | 'sessions'> & {secure: boolean}} options */
-function createIdentification ({ users, sessions, secure }) {
+/** @param {import('fastify').RouteOptions} route @param {boolean} closed @returns {Demand} */
+function demandOf ({ url, method, config = {} }, closed) {
+  const { role = defaultDemand(url, method), forStrangers = false } =
+    /** @type {{role?: Demand, forStrangers?: boolean}} */ (config)
+  return closed && role === 'anyone' && !forStrangers ? 'reader' : role
+}
+
+/**
+ * Cookies count where documents are for one person. Unsafe methods elsewhere take tokens alone.
+ * @param {boolean} closed  all documents are for one person
+ */
+const createTakesCookie = (closed) => (/** @type {FastifyRequest} */ { method, routeOptions: { url } }) =>
+  isPersonal(url) || (closed && !isUnsafe(method))
+
+/**
+ * @param {Pick<Services, 'users' | 'sessions'> & {name: string, takesCookie: (request: FastifyRequest) => boolean}}
+ *   options  `name`: of the cookie
+ */
+function createIdentification ({ users, sessions, name, takesCookie }) {
   /** @param {FastifyRequest} request @throws {Error} 401 for a token that nobody has */
   async function userOf (request) {
     const { authorization } = request.headers
@@ -152,12 +184,12 @@ function createIdentification ({ users, sessions, secure }) {
       }
       return user
     }
-    return isPersonal(request.routeOptions.url) ? sessionUserOf(request) : null
+    return takesCookie(request) ? sessionUserOf(request) : null
   }
 
   /** @param {FastifyRequest} request */
   async function sessionUserOf (request) {
-    const token = cookieIn(request, sessionCookie(secure))
+    const token = cookieIn(request, name)
     return token === undefined ? null : await sessions?.find(token) ?? null
   }
 

@@ -2,8 +2,6 @@ import { COUNTER_NAME } from '../counter.js'
 import { viewUrl } from '../pages/name.js'
 import { SIGN_IN_URL, SIGN_OUT_URL } from './access.js'
 
-/** A name of 200 characters, each of four percent-encoded bytes, fits. */
-export const TARGET_MAX_CHARS = 4_000
 /** Addresses that are secrets, or were used: no log may have them in a query. */
 const SECRET = /^\/(?:digests|feeds|invitations|edit\/sign-in)\//
 
@@ -21,6 +19,9 @@ export function localTarget (to = '/') {
   return isHere ? pathname + search : '/'
 }
 
-/** Only pages below /edit/ can show the browser whose name it is. @param {string} to  of `localTarget` */
-export const afterSignIn = (to) =>
-  to.startsWith('/edit/') ? to : `${SIGN_IN_URL}?${new URLSearchParams({ to })}`
+/**
+ * Only documents for one person can say whose name the browser shall show.
+ * @param {string} to  of `localTarget` @param {boolean} closed  reading takes a role: every document is for one person
+ */
+export const afterSignIn = (to, closed) =>
+  closed || to.startsWith('/edit/') ? to : `${SIGN_IN_URL}?${new URLSearchParams({ to })}`

@@ -3,6 +3,10 @@ import { isUnsafe } from '../http/same-origin.js'
 export const ACCESS_MODES = /** @type {const} */ (['open', 'read-only', 'users'])
 /** @typedef {(typeof ACCESS_MODES)[number]} AccessMode */
 
+/** Who reads. With `members` every route demands a role, unless its config says `forStrangers`. */
+export const READ_ACCESSES = /** @type {const} */ (['everyone', 'members'])
+/** @typedef {(typeof READ_ACCESSES)[number]} ReadAccess */
+
 /** Each includes those before it. */
 export const ROLES = /** @type {const} */ (['reader', 'editor', 'admin'])
 /** @typedef {(typeof ROLES)[number]} Role */
@@ -19,7 +23,7 @@ export const suffices = (role, demanded) => ROLES.indexOf(role) >= ROLES.indexOf
 export const mayWrite = (mode, person) =>
   mode !== 'read-only' && (person === null || suffices(person.role, 'editor'))
 
-/** Only below this cookies count, and caches store nothing. */
+/** While everybody reads, cookies count only below this, and caches store nothing there. */
 const PERSONAL = '/edit/'
 
 /** @param {string | undefined} pattern  of a route's URL */

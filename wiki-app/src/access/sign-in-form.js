@@ -1,5 +1,5 @@
 import { renderFor } from '../views.js'
-import { SIGN_IN_URL } from './access.js'
+import { isPrivate, SIGN_IN_URL } from './access.js'
 import { NAME_MAX_CHARS } from './users.js'
 
 /** Where else people sign in, and the address that begins it. @typedef {{label: string, url: string}} Elsewhere */
@@ -13,6 +13,7 @@ export const signInForm = (request, data) => renderFor(request, 'sign-in', {
   name: '',
   refusal: '',
   ...data,
+  everybodyReads: !isPrivate(request.server),
   signInUrl: SIGN_IN_URL,
   nameMaxChars: NAME_MAX_CHARS
 })

@@ -1,8 +1,8 @@
 import { HTML, renderFor, wantsHtml } from '../views.js'
-import { personIn, SIGN_IN_URL, SIGN_OUT_URL } from './access.js'
+import { isPrivate, personIn, SIGN_IN_URL, SIGN_OUT_URL, TARGET_MAX_CHARS } from './access.js'
 import { createBrowserSessions } from './browser-sessions.js'
 import { deviceCookie } from './check-password.js'
-import { afterSignIn, localTarget, TARGET_MAX_CHARS } from './local-target.js'
+import { afterSignIn, localTarget } from './local-target.js'
 import { PASSWORD_MAX_CHARS } from './password.js'
 import { signInForm } from './sign-in-form.js'
 import { NAME_MAX_CHARS } from './users.js'
@@ -47,15 +47,17 @@ const MAY = {
  * @type {FastifyPluginAsync<Options>}
  */
 export async function signInRoutes (app, { sessions, passwords, secure, elsewhere }) {
-  const browsers = createBrowserSessions({ sessions, secure })
-  const deviceAttributes = { ...browsers.attributes, path: SIGN_IN_URL, maxAge: DEVICE_S }
+  const closed = isPrivate(app)
+  const browsers = createBrowserSessions({ sessions, secure, closed })
+  const deviceAttributes =
+    { ...browsers.attributes, path: SIGN_IN_URL, sameSite: /** @type {const} */ ('strict'), maxAge: DEVICE_S }
 
   app.addHook('onRequest', (_request, reply, done) => {
     reply.header('cache-control', 'private, no-store')
     done()
   })
 
-  const config = { role: 'anyone' }
+  const config = { role: 'anyone', forStrangers: true }
 
   app.get(SIGN_IN_URL, { config: { ...config, identifies: true }, schema: FORM_SCHEMA }, async (request, reply) => {
     const { to: asked } = /** @type {{to?: string}} */ (request.query)
@@ -72,7 +74,7 @@ export async function signInRoutes (app, { sessions, passwords, secure, elsewher
     const to = localTarget(asked)
     try {
       const { user, device } = await passwords.ofSignIn(request, given, password)
-      await browsers.begin(reply, user, browsers.tokenIn(request))
+      await browsers.begin(reply, user, browsers.tokensIn(request))
       reply.setCookie(deviceCookie(secure), device, deviceAttributes)
     } catch (error) {
       const { statusCode = 500, headers = {}, message: refusal } = /** @type {AnswerableError} */ (error)
@@ -80,7 +82,7 @@ export async function signInRoutes (app, { sessions, passwords, secure, elsewher
       const again = signInForm(request, { to, name: given, refusal, elsewhere })
       return reply.code(statusCode).headers(headers).type(HTML).send(again)
     }
-    return reply.redirect(afterSignIn(to), 303)
+    return reply.redirect(afterSignIn(to, closed), 303)
   })
 
   app.post(SIGN_OUT_URL, { config, bodyLimit: BODY_MAX_BYTES }, async (request, reply) => {

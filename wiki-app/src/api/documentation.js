@@ -1,3 +1,4 @@
+import { personIn } from '../access/access.js'
 import { API_SCRIPT_URL, API_STYLE_URL } from '../assets.js'
 import { sendRevalidated } from '../http/send-revalidated.js'
 import { API_PREFIX, HTML, renderFor } from '../views.js'
@@ -12,13 +13,16 @@ const PAGE_URL = '/api/'
  */
 export async function documentationRoutes (app, { document, documentUrl, cacheControl }) {
   const options = { config: { database: false }, schema: { hide: true } }
+  /** @param {import('fastify').FastifyRequest} request */
+  const render = (request) => renderFor(request, 'api', {
+    ...documentation(document()), documentUrl, scriptUrl: API_SCRIPT_URL, callStyleUrl: API_STYLE_URL
+  })
   /** @type {string | undefined} */
-  let body
+  let forEverybody
 
   app.get(PAGE_URL, options, async (request, reply) => {
-    body ??= renderFor(request, 'api', {
-      ...documentation(document()), documentUrl, scriptUrl: API_SCRIPT_URL, callStyleUrl: API_STYLE_URL
-    })
+    // The header names a person who is known.
+    const body = personIn(request) === null ? forEverybody ??= render(request) : render(request)
     return sendRevalidated(request, reply, { cacheControl, type: HTML, body })
   })
 

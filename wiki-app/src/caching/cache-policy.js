@@ -20,7 +20,7 @@
  */
 
 const ASK_EACH_TIME = 'public, no-cache'
-const NO_COPY = 'private, no-store'
+export const NO_COPY = 'private, no-store'
 /** A targeted field, RFC 9213. */
 const FOLLOWERS_CONTROL = 'stevec-cache-control'
 const ALWAYS_NEW = Object.freeze({ staleS: 0, unpurgedStaleS: 0, purgedBy: null })

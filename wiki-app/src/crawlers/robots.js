@@ -11,6 +11,9 @@ export const DISALLOWED = Object.freeze([
   '/*?'
 ])
 
+/** Of a wiki whose readers sign in. */
+export const ROBOTS_OUT = 'User-agent: *\nDisallow: /\n'
+
 /**
  * https://www.rfc-editor.org/rfc/rfc9309
  * @param {string} root  scheme and host; '' if they are not known: a sitemap needs them

@@ -1,10 +1,11 @@
 import createError from '@fastify/error'
+import { isPrivate } from '../access/access.js'
 import { absoluteRoot } from '../http/absolute-root.js'
 import { redirectUnknownQuery } from '../http/known-query.js'
 import { sendRevalidated } from '../http/send-revalidated.js'
 import { viewUrl } from '../pages/name.js'
 import { renderFor } from '../views.js'
-import { robotsText } from './robots.js'
+import { robotsText, ROBOTS_OUT } from './robots.js'
 
 /** @import {FastifyPluginAsync} from 'fastify' */
 /** @import {Sitemap} from './sitemap.js' */
@@ -23,13 +24,16 @@ const PartMissing = createError('WIKI_SITEMAP_PART_MISSING', 'There is no such p
  * @type {FastifyPluginAsync<{sitemap: Sitemap, publicUrl?: string}>}
  */
 export async function crawlerRoutes (app, { sitemap, publicUrl }) {
+  const closed = isPrivate(app)
   app.addHook('onRequest', redirectUnknownQuery)
 
-  app.get('/robots.txt', { config: { database: false } }, async (request, reply) => sendRevalidated(request, reply, {
+  app.get('/robots.txt', { config: { database: false, forStrangers: true } }, async (request, reply) => sendRevalidated(request, reply, {
     cacheControl: FOR_AN_HOUR,
     type: 'text/plain; charset=utf-8',
-    body: robotsText(absoluteRoot(request, publicUrl))
+    body: closed ? ROBOTS_OUT : robotsText(absoluteRoot(request, publicUrl))
   }))
+  // It would be a list of all titles, for programs that sign in nowhere.
+  if (closed) return
 
   app.get('/sitemap.xml', { config: { costly: 'list' } }, async (request, reply) => {
     const root = absoluteRoot(request, publicUrl)

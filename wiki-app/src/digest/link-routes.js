@@ -30,7 +30,7 @@ const NoDigest = createError(
  * @type {FastifyPluginAsync<{subscriptions: Subscriptions}>}
  */
 export async function linkRoutes (app, { subscriptions }) {
-  const config = { role: 'anyone' }
+  const config = { role: 'anyone', forStrangers: true }
   const form = { config, schema: SCHEMA, bodyLimit: BODY_MAX_BYTES }
 
   app.addHook('onRequest', (_request, reply, done) => {

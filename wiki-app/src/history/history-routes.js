@@ -1,8 +1,7 @@
 import createError from '@fastify/error'
 import fresh from 'fresh'
-import { modeOf } from '../access/access.js'
 import { readableTime } from '../readable.js'
-import { HTML, renderFor } from '../views.js'
+import { HTML, readerOf, renderFor } from '../views.js'
 import { isMisspelt, nameIn, queryOf } from '../reading/address.js'
 import { changeItem } from './change-item.js'
 import { pageDocument } from '../reading/document.js'
@@ -128,7 +127,7 @@ function addRevisions (app, { store, history, oldRevisions, redirects, cacheCont
     reply
       .headers({ 'cache-control': FOR_EVER, 'page-revision': revision, 'last-modified': createdAt.toUTCString() })
       .type(HTML)
-    return pageDocument(page, modeOf(app), renderFor(request, 'past', {
+    return pageDocument(page, readerOf(request), renderFor(request, 'past', {
       revision,
       time: readableTime(createdAt.toISOString()),
       viewUrl: viewUrl(name),

@@ -21,8 +21,9 @@ import { createServer } from 'node:http'
  * @template Found
  * @param {{onStart: (method: string) => void, around?: (listener: RequestListener) => RequestListener}} on
  *   `onStart`: when `find` returns something; `around`: sees every request first
+ * @param {{isOff?: boolean}} [options]  where each reader has to be asked for a role, which hooks do
  */
-export function createFastPath ({ onStart, around = (listener) => listener }) {
+export function createFastPath ({ onStart, around = (listener) => listener }, { isOff = false } = {}) {
   /** @type {Finder<Found>} */
   let others = { find: () => undefined, ready: () => undefined }
   /** @type {{below: string, finder: Finder<Found>}[]} */
@@ -63,7 +64,7 @@ export function createFastPath ({ onStart, around = (listener) => listener }) {
         const finder = finderOf(request.url)
         const now = () => finder.answered === undefined ? 0 : performance.now()
         // While closing, the framework adds `Connection: close`.
-        const found = server.listening ? finder.find(request) : undefined
+        const found = server.listening && !isOff ? finder.find(request) : undefined
         if (found === undefined) return byFramework(request, response)
         const since = now()
         onStart(String(request.method))

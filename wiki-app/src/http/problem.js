@@ -123,7 +123,7 @@ export function refuseOtherMethods (app, known, { maxParamLength }) {
     return Object.assign(new MethodNotAllowed(method, allow, reason), { headers: { allow } })
   }
 
-  const config = { role: 'anyone' }
+  const config = { role: 'anyone', forStrangers: true }
   for (const [url, reason] of [...known]) {
     // A wider pattern's routes must not answer for this URL.
     const elsewhere = methods.filter((method) => !has(method, url) && find(method, url) !== undefined)

@@ -1,7 +1,7 @@
 import createError from '@fastify/error'
-import { cookieIn } from '../access/access.js'
+import { cookieIn, isPrivate, TARGET_MAX_CHARS } from '../access/access.js'
 import { createBrowserSessions } from '../access/browser-sessions.js'
-import { afterSignIn, localTarget, TARGET_MAX_CHARS } from '../access/local-target.js'
+import { afterSignIn, localTarget } from '../access/local-target.js'
 import { signInForm } from '../access/sign-in-form.js'
 import { createSemaphore } from '../http/semaphore.js'
 import { LINK_SECRET } from '../people/addresses.js'
@@ -60,11 +60,12 @@ const NotBegun = createError(
  */
 export async function oidcRoutes (app, options) {
   const cookie = createFlowCookie(options.provider.clientSecret)
-  const browsers = createBrowserSessions(options)
+  const closed = isPrivate(app)
+  const browsers = createBrowserSessions({ ...options, closed })
   const name = options.secure ? '__Secure-oidc' : 'oidc'
   // The provider, another site, leads the browser back: with SameSite=Strict there would be no cookie.
   const attributes = { ...browsers.attributes, path: BEGIN_URL, sameSite: /** @type {const} */ ('lax') }
-  const context = { ...options, cookie, browsers, name, attributes, slots: createSemaphore(AT_ONCE_MAX) }
+  const context = { ...options, closed, cookie, browsers, name, attributes, slots: createSemaphore(AT_ONCE_MAX) }
 
   app.addHook('onRequest', (_request, reply, done) => {
     reply.headers({ 'cache-control': 'private, no-store', 'referrer-policy': 'no-referrer' })
@@ -75,12 +76,12 @@ export async function oidcRoutes (app, options) {
 }
 
 /**
- * @typedef {Options & {cookie: ReturnType<typeof createFlowCookie>, name: string,
+ * @typedef {Options & {cookie: ReturnType<typeof createFlowCookie>, name: string, closed: boolean,
  *   browsers: ReturnType<typeof createBrowserSessions>, attributes: import('@fastify/cookie').CookieSerializeOptions,
  *   slots: ReturnType<typeof createSemaphore>}} Context
  */
 
-const config = { role: 'anyone', waitsItself: true, secret: true }
+const config = { role: 'anyone', forStrangers: true, waitsItself: true, secret: true }
 
 /**
  * A POST, so that no other site begins a sign-in. Its answer is a page: the forms of a page lead nowhere else
@@ -108,7 +109,7 @@ function addBegin (app, context) {
 
 /** @param {FastifyInstance} app @param {Context} context */
 function addCallback (app, context) {
-  const { provider, identities, usedFlows, cookie, browsers, name, attributes, slots, newRole } = context
+  const { provider, identities, usedFlows, cookie, browsers, name, attributes, slots, newRole, closed } = context
 
   app.get(CALLBACK_URL, { config, schema: CALLBACK_SCHEMA }, async (request, reply) => {
     const { state } = /** @type {{state: string}} */ (request.query)
@@ -119,9 +120,9 @@ function addCallback (app, context) {
       reply.clearCookie(name, attributes)
       const leave = slots.take()
       const member = await signIn(flow, request).finally(leave)
-      await browsers.begin(reply, member, flow.session)
+      await browsers.begin(reply, member, flow.session === undefined ? [] : [flow.session])
       return goOn(request, reply, {
-        title: 'You are signed in', text: `Your name in this wiki is “${member.name}”.`, url: afterSignIn(flow.to)
+        title: 'You are signed in', text: `Your name in this wiki is “${member.name}”.`, url: afterSignIn(flow.to, closed)
       })
     })
   })

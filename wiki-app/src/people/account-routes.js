@@ -69,7 +69,7 @@ export async function accountRoutes (app, { account, passwords, elsewhere }) {
  * @param {import('fastify').FastifyInstance} app @param {Context} context
  */
 function addInvitation (app, { account, passwords, elsewhere }) {
-  const config = { role: 'anyone', secret: true }
+  const config = { role: 'anyone', forStrangers: true, secret: true }
   /** @param {FastifyRequest} request @param {FastifyReply} reply @param {string} name @param {string} [refusal] */
   const invitation = (request, reply, name, refusal = '') => reply.type(HTML).send(renderFor(request, 'invitation', {
     title: 'Choose a password',

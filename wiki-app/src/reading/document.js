@@ -8,8 +8,9 @@ import { subpagesHtml } from './subpages-html.js'
 import { pageOfTalk, topicUrl } from '../pages/talk.js'
 import { talkHtml, toolUrls, withReplies } from './tools.js'
 
-/** @import {AccessMode} from '../access/roles.js' */
+/** @import {AccessMode, Role} from '../access/roles.js' */
 /** @import {PageView} from '../pages/read-pages.js' */
+/** @import {Reader} from '../views.js' */
 
 /** No template can contain it. */
 const MARK = '\u0000'
@@ -18,7 +19,7 @@ const NAME = 'name-of-the-page'
 
 /**
  * @typedef {'title' | 'talkHtml' | 'noticeHtml' | 'aboveHtml' | 'contentHtml' | 'subpagesHtml' | 'tagsHtml' |
- *   'address' | 'revision' | 'modifiedAt' | 'modified' | 'size'} Field
+ *   'address' | 'revision' | 'modifiedAt' | 'modified' | 'size' | 'person'} Field
  */
 const mark = (/** @type {Field} */ field) => `${MARK}${field}${MARK}`
 
@@ -31,22 +32,22 @@ const FIELDS = [
 const UNIT_BYTES_MAX = 3
 
 /**
- * What is around the content; it depends on who may write.
+ * What is around the content; it depends on who may write, and on whether the reader is known.
  * @typedef {object} Frame
  * @property {(Buffer | Field)[]} pieces  constant text and fields alternate
  * @property {number} constantBytes
  * @property {string} hash  changes with templates, style sheet and formats
  */
 
-/** @param {AccessMode} mode @param {boolean} isTalk @returns {Frame} */
-function createFrame (mode, isTalk) {
+/** @param {AccessMode} mode @param {boolean} isTalk @param {Role} [role]  of a reader who is known @returns {Frame} */
+function createFrame (mode, isTalk, role) {
   const pieces = renderView('page', {
     ...toolUrls(NAME),
     ...Object.fromEntries(FIELDS.map((field) => [field, mark(field)])),
     topicUrl: isTalk ? topicUrl(NAME) : undefined,
     revisionUrl: revisionUrl(NAME, /** @type {any} */ (mark('revision'))),
     here: 'page'
-  }, { mode, person: null })
+  }, { mode, person: role === undefined ? null : { name: mark('person'), role } })
     .replaceAll(NAME, mark('address'))
     .split(MARK)
     .map((piece, index) => index % 2 === 0 ? Buffer.from(piece) : /** @type {Field} */ (piece))
@@ -76,10 +77,11 @@ const TALK_EXAMPLE = {
 
 /**
  * @param {Shown} page @param {string} noticeHtml @param {Pick<Frame, 'pieces' | 'constantBytes'>} frame
+ * @param {string} [person]  the name of a reader who is known
  */
 function pour ({
   _id: name, html: stored, subpages, tags, revision, modified_at: modified, content_bytes: contentBytes
-}, noticeHtml, { pieces, constantBytes }) {
+}, noticeHtml, { pieces, constantBytes }, person = '') {
   const content = withoutTitle(stored, name)
   const html = pageOfTalk(name) === null ? content : withReplies(content)
   const modifiedAt = modified.toISOString()
@@ -96,7 +98,8 @@ function pour ({
     revision: String(revision),
     modifiedAt,
     modified: readableTime(modifiedAt),
-    size: readableSize(contentBytes)
+    size: readableSize(contentBytes),
+    person: escapeHtml(person)
   }
   let bytesMax = constantBytes + html.length
   for (const piece of pieces) if (typeof piece === 'string') bytesMax += UNIT_BYTES_MAX * texts[piece].length
@@ -140,12 +143,26 @@ const [FRAMES, TALK_FRAMES] = [framesOf(false), framesOf(true)]
 /** @param {string} name @param {AccessMode} mode */
 const frameOf = (name, mode) => (pageOfTalk(name) === null ? FRAMES : TALK_FRAMES)[mode]
 
+/** Of readers who are known, made when the first one comes: two for each role. @type {Map<string, Frame>} */
+const MEMBER_FRAMES = new Map()
+
+/** @param {string} name @param {AccessMode} mode @param {Role} role */
+function memberFrameOf (name, mode, role) {
+  const isTalk = pageOfTalk(name) !== null
+  const key = `${mode} ${role} ${isTalk}`
+  const frame = MEMBER_FRAMES.get(key) ?? createFrame(mode, isTalk, role)
+  MEMBER_FRAMES.set(key, frame)
+  return frame
+}
+
 /**
- * @param {Shown} page @param {AccessMode} mode
+ * @param {Shown} page @param {Reader} reader
  * @param {string} [noticeHtml]  for this reader only
  * @returns {Buffer} an HTML document in UTF-8
  */
-export const pageDocument = (page, mode, noticeHtml = '') => pour(page, noticeHtml, frameOf(page._id, mode))
+export const pageDocument = (page, { mode, person }, noticeHtml = '') => person === null
+  ? pour(page, noticeHtml, frameOf(page._id, mode))
+  : pour(page, noticeHtml, memberFrameOf(page._id, mode, person.role), person.name)
 
 /**
  * Strong (RFC 9110 §8.8.3).

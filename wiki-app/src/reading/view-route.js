@@ -1,8 +1,7 @@
-import { modeOf } from '../access/access.js'
+import { isPrivate, modeOf } from '../access/access.js'
 import { COUNTER_NAME } from '../counter.js'
 import { redirectUnknownQuery } from '../http/known-query.js'
-import { HTML, wantsHtml } from '../views.js'
-import { pageDocument } from './document.js'
+import { HTML, readerOf, wantsHtml } from '../views.js'
 import { isMisspelt, nameIn, queryOf } from './address.js'
 import { createInvitation } from './home.js'
 import { sendMissing } from './missing-page.js'
@@ -19,7 +18,6 @@ import { createCachingOf, View } from './view.js'
 /** @import {FastPath} from '../http/fast-path.js' */
 /** @import {Note} from '../observe/request-log.js' */
 /** @import {Services} from '../services.js' */
-/** @import {PageView} from '../pages/read-pages.js' */
 /** @import {createSavedNotice} from './saved-notice.js' */
 /** @import {CachingOf} from './view.js' */
 /** @import {AccessMode} from '../access/roles.js' */
@@ -51,11 +49,11 @@ export async function viewRoute (app, { home, cache, watch, fastPath, observe, i
   const { store, policy, history, savedNotice } = services
   const mode = modeOf(app)
   const cachingOf = createCachingOf(policy)
-  const reads = createReads({ store, cache, cachingOf, mode })
+  const reads = createReads({ store, cache, cachingOf, mode, isShared: !isPrivate(app) })
   const { read, lookUp, cachedOrRead } = watch && policy.boundMs !== undefined
     ? createBoundedReads(reads, { watch, boundMs: policy.boundMs, cachingOf })
     : reads
-  const answer = createAnswer({ store, savedNotice, cachingOf, mode })
+  const answer = createAnswer({ store, savedNotice, cachingOf })
   const invite = createInvitation({ history, policy, home })
 
   fastPath.use({
@@ -107,14 +105,17 @@ function nameAt (url, home) {
 /** @param {View | null} view */
 const isMissing = (view) => view === null || (!view.isThere && !view.page.redirect_to)
 
-/** @param {Pick<Sources, 'store' | 'cache'> & {cachingOf: CachingOf, mode: AccessMode}} parts */
-function createReads ({ store, cache, cachingOf, mode }) {
+/**
+ * @param {Pick<Sources, 'store' | 'cache'> & {cachingOf: CachingOf, mode: AccessMode, isShared: boolean}} parts
+ *   `isShared`: a document is the same for all readers
+ */
+function createReads ({ store, cache, cachingOf, mode, isShared }) {
   /** @param {string} name @param {CachingOf} [caching] @returns {Promise<View | null>} */
   const read = (name, caching = cachingOf) => store.findView(name).then((page) => {
     if (page === null) return null
     const view = new View(page, caching, mode)
     // Responses of one read leave in a row: a client need not wake up for each.
-    view.prepare()
+    if (isShared) view.prepare()
     return view
   })
 
@@ -137,8 +138,8 @@ function createReads ({ store, cache, cachingOf, mode }) {
   return { read, lookUp, cachedOrRead }
 }
 
-/** @param {Pick<Sources, 'store'> & {savedNotice: SavedNotice, cachingOf: CachingOf, mode: AccessMode}} parts */
-function createAnswer ({ store, savedNotice, cachingOf, mode }) {
+/** @param {Pick<Sources, 'store'> & {savedNotice: SavedNotice, cachingOf: CachingOf}} parts */
+function createAnswer ({ store, savedNotice, cachingOf }) {
   /**
    * @param {string} name
    * @param {number | null} saved  the revision just saved; null for other views
@@ -159,13 +160,14 @@ function createAnswer ({ store, savedNotice, cachingOf, mode }) {
     // The URL may have the number of a future edit, and must not keep the text before it.
     if (saved !== null) {
       reply.type(HTML).headers({ 'page-revision': page.revision, 'cache-control': 'private, no-store' })
-      const whole = /** @type {PageView} */ (page)
-      if (saved > page.revision) return pageDocument(whole, mode)
+      if (saved > page.revision) return view.documentFor(readerOf(request))
       return savedNotice(name, saved, revisionIn(request.query, 'merged')).then((notice) =>
-        pageDocument(whole, mode, notice))
+        view.documentFor(readerOf(request), notice))
     }
     withHeaders(reply, view.head)
-    return view.isCurrentFor(request.headers) ? reply.code(304).send() : view.document
+    if (view.isCurrentFor(request.headers)) return reply.code(304).send()
+    const reader = readerOf(request)
+    return reader.person === null ? view.document : view.documentFor(reader)
   }
 }
 

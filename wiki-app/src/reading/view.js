@@ -9,6 +9,7 @@ import { hasCurrent, isConditional } from '../http/conditional-request.js'
 /** @import {CachePolicy} from '../caching/cache-policy.js' */
 /** @import {Ready} from '../http/fast-path.js' */
 /** @import {PageValidators, PageView} from '../pages/read-pages.js' */
+/** @import {Reader} from '../views.js' */
 
 const HEAD = Object.entries({ ...SECURITY_HEADERS, 'content-type': HTML }).flat()
 /** Head, objects, cache entry (2.4 kB on Node 20). */
@@ -56,7 +57,12 @@ export class View {
     })
   }
 
-  get document () { return (this.#document ??= pageDocument(/** @type {PageView} */ (this.page), this.#mode)) }
+  get document () { return (this.#document ??= this.documentFor({ mode: this.#mode, person: null })) }
+
+  /** @param {Reader} reader @param {string} [noticeHtml] */
+  documentFor (reader, noticeHtml) {
+    return pageDocument(/** @type {PageView} */ (this.page), reader, noticeHtml)
+  }
 
   /** Without Content-Length; names and values alternate. */
   get head () { return (this.#head ??= headOf(this.page, this.validators, this.#cachingOf(this.page))) }

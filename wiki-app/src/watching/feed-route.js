@@ -26,7 +26,7 @@ const FeedMissing = createError(
  * @type {FastifyPluginAsync<{watching: Watching, history: History, publicUrl?: string}>}
  */
 export async function feedRoute (app, { watching, history, publicUrl }) {
-  app.get(FEED_ROUTE, { config: { costly: 'list' }, schema: SCHEMA }, async (request, reply) => {
+  app.get(FEED_ROUTE, { config: { costly: 'list', forStrangers: true }, schema: SCHEMA }, async (request, reply) => {
     const { secret } = /** @type {{secret: string}} */ (request.params)
     const found = await watching.feed(secret, ITEMS)
     if (found === null) throw Object.assign(new FeedMissing(), { headers: { 'cache-control': 'private, no-store' } })
