@@ -3,7 +3,7 @@ import test from 'node:test'
 import mongoose from 'mongoose'
 import { BROWSER, get, save, untilCounted, useWiki } from './helper.js'
 import { png } from './images.js'
-import { bearer, cookieOf, MAIL, PASSWORD, peopleOnly, post, ROLES } from './people.js'
+import { bearer, cookieOf, MAIL, PASSWORD, peopleOnly, post, ROLES, USERS } from './people.js'
 
 /** @typedef {import('fastify').FastifyInstance} App */
 /** @typedef {import('node:test').TestContext} TestContext */
@@ -29,7 +29,7 @@ const ASSET = /^GET \/assets\/[\w.-]+$/
 /** Stands in the name, the text, the tag and the picture of what is written. */
 const MARKER = 'zanimivost'
 
-/** @param {App} app @returns {{method: string, url: string, key: string, role: string, refusesMethod: boolean}[]} */
+/** @param {App} app @returns {{method: string, url: string, key: string, role: string}[]} */
 const routesOf = (app) => /** @type {any} */ (app).rules.flatMap(
   (/** @type {{method: string | string[], url: string, role: string}} */ { method, url, role }) =>
     [method].flat().map((each) => ({
@@ -103,4 +103,196 @@ test('a stranger gets nothing from any route that does not say that it is for st
       if (!location.startsWith('/edit/sign-in?')) assert.ok(!textOf(answer).includes(MARKER), said)
     }
   }
+})
+
+test('behind a listening socket, too, only members read, with a cookie or a token, and nothing may be kept', async (t) => {
+  const app = await wiki.build(t, { ...membersOnly(t), CACHE_POLICY: 'ttl', ORIGIN_CACHE_MIB: '16' })
+  const { picture, short } = await fill(app)
+  const root = await app.listen({ port: 0, host: '127.0.0.1' })
+  const cookies = await Promise.all(ROLES.map((role) => cookieOf(app, role)))
+  const ask = (/** @type {string} */ url, /** @type {Record<string, string>} */ headers, method = 'GET') =>
+    fetch(root + url, { method, headers, redirect: 'manual' })
+
+  const urls = [`/wiki/${MARKER}`, '/', picture, short, `/revision/${MARKER}/1`, `/raw/${MARKER}`, '/changes.atom',
+    `/difference/${MARKER}?from=1&to=2`, `/api/v1/pages/${MARKER}`, '/pages', '/status', '/api/', '/random']
+  for (const url of urls) {
+    for (const cookie of cookies) {
+      const read = await ask(url, { ...BROWSER, ...cookie })
+      assert.ok([200, 302].includes(read.status), `${url} ${read.status}`)
+      assert.equal(read.headers.get('cache-control'), 'private, no-store', url)
+      const others = [...read.headers.keys()].filter((name) => /cache-(control|tag)|surrogate|expires/.test(name))
+      assert.deepEqual(others, ['cache-control'], url)
+    }
+    assert.ok([200, 302].includes((await ask(url, bearer('reader'))).status), `${url} with a token`)
+    const etag = (await ask(url, bearer('reader'))).headers.get('etag')
+    // The member has just read it: no copy of this process answers a stranger.
+    for (const method of ['GET', 'HEAD']) {
+      for (const condition of /** @type {Record<string, string>[]} */ ([{}, { 'if-none-match': etag ?? '*' }])) {
+        const page = await ask(url, { ...BROWSER, ...condition }, method)
+        assert.equal(page.status, url.startsWith('/api/v1/') ? 401 : 303, `${method} ${url}`)
+        assert.equal((await ask(url, condition, method)).status, 401, `${method} ${url}`)
+      }
+    }
+  }
+  assert.equal((await ask(`/wiki/${MARKER}`, {}, 'OPTIONS')).status, 405)
+})
+
+test('to a stranger a page that is there looks as one that is not, and so do a renamed and a deleted one', async (t) => {
+  const app = await wiki.build(t, membersOnly(t))
+  await fill(app)
+  const headers = bearer('admin')
+  for (const name of ['former', 'gone']) await save(app, name, 'text', headers)
+  await app.inject({ method: 'POST', url: '/api/v1/pages/former/rename', headers, payload: { to: 'new' } })
+  await app.inject({ method: 'DELETE', url: '/wiki/gone', headers })
+  for (const below of ['/wiki/', '/history/', '/raw/', '/links/', '/api/v1/pages/', '/edit/new/']) {
+    for (const accept of [BROWSER, {}]) {
+      const seen = await Promise.all([MARKER, 'former', 'gone', 'never'].map(async (name) => {
+        const { statusCode, headers: { date, ...others }, body } = await get(app, below + name, accept)
+        return JSON.stringify([statusCode, others, body]).replaceAll(name, 'name').replace(/"request_id\\":\\"[^"]*"/, '')
+      }))
+      assert.deepEqual(seen, Array(seen.length).fill(seen[0]), below)
+    }
+  }
+})
+
+test('a stranger signs in and is back at the page; the cookie goes everywhere, and ends with signing out', async (t) => {
+  const app = await wiki.build(t, { ...membersOnly(t), PUBLIC_URL: 'https://wiki.example' })
+  await fill(app)
+  const url = `/search?q=${MARKER}&x=%22%3E`
+  const asked = await get(app, url, BROWSER)
+  assert.equal(asked.statusCode, 303)
+  const form = await get(app, String(asked.headers.location), BROWSER)
+  assert.match(form.body, /You can read here once you have signed in/)
+  assert.doesNotMatch(form.body, /Reading needs no name/)
+  const signedIn = await post(app, '/edit/sign-in', { name: 'reader', password: PASSWORD, to: url })
+  assert.equal(signedIn.headers.location, url)
+  const [session] = /** @type {string[]} */ (signedIn.headers['set-cookie'])
+  assert.match(session, /^__Host-session=[\w-]{43}; Max-Age=1209600; Path=\/; HttpOnly; Secure; SameSite=Lax$/)
+  const cookie = { cookie: session.split(';', 1)[0] }
+  assert.equal((await get(app, '/pages', cookie)).statusCode, 200)
+
+  for (const hostile of ['//evil.example/', 'https://evil.example/', '/\\evil.example', '/wiki/stevec', '/edit/sign-out']) {
+    const answer = await post(app, '/edit/sign-in', { name: 'reader', password: PASSWORD, to: hostile })
+    assert.equal(answer.headers.location, '/', hostile)
+  }
+  const long = await get(app, `/search?q=${'a'.repeat(5_000)}`, BROWSER)
+  assert.equal(long.headers.location, '/edit/sign-in', 'an address that the form does not take is forgotten')
+
+  const signedOut = await post(app, '/edit/sign-out', {}, cookie)
+  assert.match(String(signedOut.headers['set-cookie']), /^__Host-session=; Max-Age=0; Path=\/; .*Secure; SameSite=Lax$/)
+  assert.equal((await get(app, '/pages', cookie)).statusCode, 401)
+})
+
+test('a cookie opens reading, and still no change elsewhere than below /edit', async (t) => {
+  const app = await wiki.build(t, membersOnly(t))
+  await fill(app)
+  const cookie = await cookieOf(app, 'admin')
+  const json = { ...cookie, 'content-type': 'application/json' }
+  for (const { method, url, key, role } of routesOf(app)) {
+    if (['GET', 'HEAD'].includes(method) || url.startsWith('/edit/') || role === 'anyone') continue
+    const answer = await app.inject({ method: /** @type {'PUT'} */ (method), url, headers: json, payload: '{}' })
+    assert.equal(answer.statusCode, 401, key)
+  }
+  const foreign = await post(app, `/edit/text/${MARKER}`, { content: 'x' }, { ...cookie, 'sec-fetch-site': 'cross-site' })
+  assert.equal(foreign.statusCode, 403)
+  const saved = await post(app, '/edit/text/new', { content: 'x', base_revision: '0' }, cookie)
+  assert.equal(saved.headers.location, '/wiki/new?saved=1')
+  const shown = await get(app, '/wiki/new?saved=1', { ...BROWSER, ...cookie })
+  assert.equal(shown.statusCode, 200)
+  assert.match(shown.body, /data-role="admin">admin</)
+})
+
+test('every document names its reader, each their own, and shows what their role allows', async (t) => {
+  const hostile = '<b>"&\' ana'
+  const named = USERS.map(({ role, password }) => ({ name: `${role} ${hostile}`, role, password }))
+  const app = await wiki.build(t, { ...peopleOnly(t, { users: [...USERS, ...named] }), READ_ACCESS: 'members' })
+  const { short } = await fill(app)
+  const gets = routesOf(app).filter(({ method, role }) => method === 'GET' && role === 'reader')
+  const urls = [...new Set(gets.map(({ url }) => url)), '/nowhere', '/wiki/never', `/wiki/${MARKER}?saved=2`, short]
+  let documents = 0
+  for (const role of ROLES) {
+    const cookie = await cookieOf(app, `${role} ${hostile}`)
+    for (const url of urls) {
+      const { headers, body } = await get(app, url, { ...BROWSER, ...cookie })
+      if (!String(headers['content-type']).startsWith('text/html')) continue
+      documents++
+      const [header] = /<header>[^]*<\/header>/.exec(body) ?? ['']
+      assert.ok(header.includes(`data-role="${role}">${role} &lt;b&gt;&quot;&amp;&#39; ana</a>`), `${role} ${url} ${header}`)
+      assert.match(header, /<form method="post" action="\/edit\/sign-out"><button>Sign out</, url)
+      assert.equal(header.includes('/edit/new"'), role !== 'reader', url)
+      assert.doesNotMatch(header, /<b>/, url)
+    }
+    const { body } = await get(app, `/wiki/${MARKER}`, { ...BROWSER, ...cookie })
+    assert.equal(body.includes(`"/edit/text/${MARKER}"`), role !== 'reader')
+  }
+  assert.ok(documents > 60, String(documents))
+})
+
+test('robots are asked to leave, and there is no sitemap, not even for members', async (t) => {
+  const app = await wiki.build(t, membersOnly(t))
+  assert.equal((await get(app, '/robots.txt')).body, 'User-agent: *\nDisallow: /\n')
+  for (const url of ['/sitemap.xml', '/sitemap/1.xml']) {
+    assert.equal((await get(app, url)).statusCode, 404)
+    assert.equal((await get(app, url, bearer('admin'))).statusCode, 404)
+  }
+})
+
+test('who is blocked or removed reads nothing from the next request on, nor does their feed', async (t) => {
+  const app = await wiki.build(t, membersOnly(t))
+  await fill(app)
+  const send = (/** @type {string} */ url, /** @type {object} */ payload) => app.inject({
+    method: 'POST', url: `/edit/${url}`, headers: { accept: 'application/json', ...bearer('admin') }, payload
+  })
+  for (const verb of ['block', 'remove']) {
+    const invited = await send('people', { name: verb, role: 'reader' })
+    const link = new URL(invited.json().url, 'http://wiki').pathname
+    assert.equal((await get(app, link, BROWSER)).statusCode, 200, 'an invitation takes no sign-in')
+    await post(app, link, { password: PASSWORD, again: PASSWORD })
+    const cookie = await cookieOf(app, verb)
+    const made = await app.inject({
+      method: 'POST',
+      url: '/edit/account/tokens',
+      headers: { accept: 'application/json', ...cookie },
+      payload: { label: 'x' }
+    })
+    const token = { authorization: `Bearer ${made.json().token}` }
+    const { body } = await post(app, '/edit/watching/feed', {}, cookie)
+    const [, feed = ''] = /data-path="(\/feeds\/[\w-]{43})"/.exec(body) ?? []
+    const seen = async () => Promise.all([[`/wiki/${MARKER}`, cookie], [`/wiki/${MARKER}`, token], [feed, {}]]
+      .map(async ([url, headers]) => (await get(app, String(url), /** @type {{}} */ (headers))).statusCode))
+    assert.deepEqual(await seen(), [200, 200, 200])
+    await send(`people/${verb}`, { name: verb })
+    assert.deepEqual(await seen(), [401, 401, 404], verb)
+  }
+})
+
+test('a session from before the setting opens nothing, and signing out ends it, too', async (t) => {
+  const uri = wiki.freshUri()
+  const people = peopleOnly(t)
+  const before = await wiki.build(t, { ...people, MONGODB_URI: uri })
+  await save(before, 'a', 'text', bearer('editor'))
+  const { cookie: former } = await cookieOf(before, 'editor')
+  const app = await wiki.build(t, { ...people, MONGODB_URI: uri, READ_ACCESS: 'members' })
+  assert.equal((await get(app, '/wiki/a', { cookie: former })).statusCode, 401)
+  const { cookie } = await cookieOf(app, 'editor')
+  assert.equal((await get(app, '/wiki/a', { cookie: `${former}; ${cookie}` })).statusCode, 200)
+  await post(app, '/edit/sign-out', {}, { cookie: `${former}; ${cookie}` })
+  assert.equal((await get(before, '/edit/new', { cookie: former })).statusCode, 401)
+  assert.equal((await get(app, '/wiki/a', { cookie })).statusCode, 401)
+})
+
+test('a read costs the page, and one look-up of the session beside it', async (t) => {
+  const app = await wiki.build(t, { ...membersOnly(t), MONGODB_URI: `${wiki.freshUri()}&monitorCommands=true` })
+  await fill(app)
+  const { cookie } = await cookieOf(app, 'reader')
+  /** @type {string[]} */
+  const reads = []
+  mongoose.connections[mongoose.connections.length - 1].getClient().on('commandStarted', ({ command }) => {
+    if (command.find === 'sessions' || command.find === 'members' || command.projection?.html_hash) reads.push(command.find)
+  })
+  await get(app, `/wiki/${MARKER}`, { ...BROWSER, cookie })
+  assert.deepEqual(reads, ['sessions', 'pages'], 'the reader is in the users’ file')
+  reads.length = 0
+  await get(app, `/wiki/${MARKER}`, BROWSER)
+  assert.deepEqual(reads, [], 'a stranger costs the database nothing')
 })

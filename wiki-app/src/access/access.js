@@ -50,6 +50,8 @@ const RoleTooLow = createError(
 
 export const SIGN_IN_URL = '/edit/sign-in'
 export const SIGN_OUT_URL = '/edit/sign-out'
+/** A name of 200 characters, each of four percent-encoded bytes, fits. */
+export const TARGET_MAX_CHARS = 4_000
 
 /** RFC 6750 §3 */
 const CHALLENGE = { 'www-authenticate': 'Bearer realm="stevec"' }
@@ -201,5 +203,5 @@ function know (request, user) {
   if (user !== null) request.setDecorator('person', { name: user.name, role: user.role })
 }
 
-/** @param {string} to  after sign-in */
-const signInUrl = (to) => `${SIGN_IN_URL}?${new URLSearchParams({ to })}`
+/** @param {string} to  after sign-in; forgotten where the form would not take it */
+const signInUrl = (to) => to.length > TARGET_MAX_CHARS ? SIGN_IN_URL : `${SIGN_IN_URL}?${new URLSearchParams({ to })}`

@@ -10,7 +10,7 @@ import { NO_COPY } from '../caching/cache-policy.js'
 export function keepFromCaches ({ routeOptions }, reply, _payload, done) {
   const { forStrangers = false } = /** @type {{forStrangers?: boolean}} */ (routeOptions.config ?? {})
   if (!forStrangers) {
-    for (const name of Object.keys(reply.getHeaders())) if (name.endsWith('cache-control')) reply.header(name, NO_COPY)
+    for (const name of Object.keys(reply.getHeaders())) if (name.endsWith('-cache-control')) reply.removeHeader(name)
     reply.header('cache-control', NO_COPY)
     // Pages of a neighbouring host send the cookie along: they are same-site.
     reply.header('cross-origin-resource-policy', 'same-origin')

@@ -1,0 +1,131 @@
+// Both real edges of nginx/ in front of a wiki whose readers sign in: neither keeps what a member reads.
+import assert from 'node:assert/strict'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import test from 'node:test'
+import { freePorts, releasePorts } from '@stevec/harness/ports'
+import { startProcess, stopProcess, waitUntil } from '@stevec/harness/processes'
+import { request } from '@stevec/harness/request'
+import { nginxModulesDirectory, requireTool } from '@stevec/harness/tools/locate'
+import { prepareRole } from '@stevec/nginx'
+import { BROWSER, save, useWiki } from './helper.js'
+import { png } from './images.js'
+import { bearer, cookieOf, peopleOnly } from './people.js'
+
+/** @typedef {import('node:test').TestContext} TestContext */
+
+const WAIT_MAX_MS = 60_000
+const ROUNDS = 10
+const TOKEN = 'a-token-for-this-test'
+const wiki = useWiki()
+
+/**
+ * @param {TestContext} t @param {(ports: number[]) => Parameters<typeof prepareRole>[0]} roleOf  the first is its door
+ */
+async function startNginx (t, roleOf) {
+  const directory = mkdtempSync(path.join(tmpdir(), 'stevec-private-nginx-'))
+  const ports = await freePorts(2)
+  const binary = requireTool('nginx').path
+  const { command, args } = await prepareRole(
+    roleOf(ports), { directory, binary, modulesDirectory: nginxModulesDirectory(binary) ?? '' })
+  const nginx = await startProcess({ name: 'nginx', command, args, logFile: path.join(directory, 'nginx.log') })
+  t.after(async () => {
+    await stopProcess(nginx)
+    await releasePorts(ports)
+    rmSync(directory, { recursive: true })
+  })
+  const root = `http://127.0.0.1:${ports[0]}`
+  assert.ok(await waitUntil(() =>
+    request(`${root}/readyz`).then(({ status }) => status === 200, () => false), WAIT_MAX_MS))
+  return { root, port: ports[0], directory }
+}
+
+/** @param {string} directory @param {Buffer[]} marks @returns {string[]} files that hold one of them */
+const filesWith = (directory, marks) => readdirSync(directory, { recursive: true, withFileTypes: true })
+  .filter((entry) => entry.isFile())
+  .map(({ parentPath, name }) => path.join(parentPath, name))
+  .filter((file) => marks.some((mark) => readFileSync(file).includes(mark)))
+
+/** @type {Record<string, (originPort: number) => (ports: number[]) => Parameters<typeof prepareRole>[0]>} */
+const EDGES = {
+  edge: (port) => ([door, controlPort]) => ({
+    role: 'edge',
+    port: door,
+    origin: { addresses: ['127.0.0.1'], port, host: '127.0.0.1', tls: false },
+    controlPort,
+    controlToken: TOKEN,
+    warm: true,
+    workers: 2
+  }),
+  // As a stack starts it for CACHE_POLICY=bounded: there is no log that it could follow.
+  'edge that follows the purge log': (port) => (ports) =>
+    Object.assign(EDGES.edge(port)(ports), { follow: '/purge-log' }),
+  local: (port) => ([door, controlPort]) => (
+    { role: 'local', port: door, sourcePort: port, sourceHost: '127.0.0.1', controlPort, controlToken: TOKEN })
+}
+
+for (const [name, roleOf] of Object.entries(EDGES)) {
+  test(`${name}: what a member reads through it no stranger gets, and it is in no file of it`, async (t) => {
+    const folder = mkdtempSync(path.join(tmpdir(), 'stevec-pictures-'))
+    t.after(() => rmSync(folder, { recursive: true, force: true }))
+    const app = await wiki.build(t, {
+      ...peopleOnly(t),
+      READ_ACCESS: 'members',
+      CACHE_POLICY: 'ttl',
+      PICTURE_STORE: 'disk',
+      PICTURE_FOLDER: folder,
+      PICTURE_SENDER: 'nginx'
+    })
+    await app.listen({ port: 0, host: '127.0.0.1' })
+    const { port: wikiPort } = /** @type {import('node:net').AddressInfo} */ (app.server.address())
+    await save(app, 'a', 'zanimivost', bearer('editor'))
+    const picture = png(7, 5)
+    const uploaded = await app.inject({
+      method: 'POST', url: '/api/v1/files', headers: { ...bearer('editor'), 'content-type': 'image/png' }, payload: picture
+    })
+    const origin = await startNginx(t, ([port]) => ({ role: 'origin', port, wikiPort, pictureFolder: folder }))
+    const edge = await startNginx(t, roleOf(origin.port))
+    const cookie = await cookieOf(app, 'reader')
+    const ask = async (/** @type {string} */ url, /** @type {Record<string, string>} */ headers) => {
+      const answer = await fetch(edge.root + url, { headers, redirect: 'manual' })
+      return { status: answer.status, headers: answer.headers, bytes: Buffer.from(await answer.arrayBuffer()) }
+    }
+
+    const statusOf = (/** @type {{headers: Headers}} */ { headers }) =>
+      headers.get('cf-cache-status') ?? headers.get('x-cache-status')
+    await ask('/favicon.ico', {})
+    assert.equal(statusOf(await ask('/favicon.ico', {})), 'HIT', 'what is for strangers is still cached')
+
+    const marks = [Buffer.from('zanimivost'), picture]
+    const urls = ['/wiki/a', '/revision/a/1', '/raw/a', uploaded.json().url]
+    for (const url of urls) {
+      const isPicture = url.startsWith('/files/')
+      for (const member of [cookie, bearer('reader')]) {
+        for (let count = 0; count < 2; count++) {
+          const read = await ask(url, { ...BROWSER, ...member })
+          assert.equal(read.status, 200, url)
+          assert.ok(read.bytes.includes(marks[isPicture ? 1 : 0]), url)
+          assert.equal(read.headers.get('cache-control'), 'private, no-store')
+          assert.equal(read.headers.get('cross-origin-resource-policy'), 'same-origin', url)
+          assert.notEqual(statusOf(read), 'HIT')
+        }
+      }
+      const etag = (await ask(url, cookie)).headers.get('etag')
+      for (const [headers, status] of /** @type {[Record<string, string>, number][]} */ ([
+        [BROWSER, 303], [{}, 401], [{ cookie: 'session-of-reader=x' }, 401], [{ range: 'bytes=0-20' }, 401],
+        ...etag === null ? [] : [[{ 'if-none-match': etag }, 401]]
+      ])) {
+        const stranger = await ask(url, headers)
+        assert.equal(stranger.status, status, `${url} ${JSON.stringify(headers)}`)
+        assert.ok(!marks.some((mark) => stranger.bytes.includes(mark)), url)
+      }
+      // At the same time, too: an edge may let requests for one address share one fetch.
+      for (let round = 0; round < ROUNDS; round++) {
+        const [member, stranger, other] = await Promise.all([ask(url, cookie), ask(url, {}), ask(url, cookie)])
+        assert.deepEqual([member.status, stranger.status, other.status], [200, 401, 200], url)
+      }
+    }
+    for (const { directory } of [edge, origin]) assert.deepEqual(filesWith(directory, marks), [])
+  })
+}
