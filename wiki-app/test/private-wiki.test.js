@@ -228,6 +228,13 @@ test('every document names its reader, each their own, and shows what their role
   assert.ok(documents > 60, String(documents))
 })
 
+test('the description of the API says that all calls need a token, where they do', async (t) => {
+  const described = async (/** @type {App} */ app) =>
+    (await get(app, '/api/v1/openapi.json', bearer('reader'))).json().security
+  assert.deepEqual(await described(await wiki.build(t, membersOnly(t))), [{ token: [] }])
+  assert.equal(await described(await wiki.build(t, peopleOnly(t))), undefined)
+})
+
 test('robots are asked to leave, and there is no sitemap, not even for members', async (t) => {
   const app = await wiki.build(t, membersOnly(t))
   assert.equal((await get(app, '/robots.txt')).body, 'User-agent: *\nDisallow: /\n')

@@ -1,6 +1,7 @@
 import createError from '@fastify/error'
 import swagger from '@fastify/swagger'
 import fp from 'fastify-plugin'
+import { isPrivate } from '../access/access.js'
 import { jsonParser } from '../http/content-parsers.js'
 import { sendRevalidated } from '../http/send-revalidated.js'
 import { API_PREFIX } from '../views.js'
@@ -80,7 +81,8 @@ export async function apiRoutes (app, {
     reply.header('cache-control', policy.listControl)
     done()
   })
-  const openapi = { ...OPENAPI, tags: OPENAPI.tags.filter(({ name }) => watching || name !== 'watching') }
+  const security = isPrivate(app) ? { security: [{ token: [] }] } : {}
+  const openapi = { ...OPENAPI, ...security, tags: OPENAPI.tags.filter(({ name }) => watching || name !== 'watching') }
   await app.register(swagger, { openapi, refResolver: { buildLocalReference: ({ $id }) => String($id) } })
   await app.register(documentationRoutes, {
     document: () => app.swagger(),

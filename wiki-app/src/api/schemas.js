@@ -268,7 +268,7 @@ export const SECURITY_SCHEMES = {
     type: /** @type {const} */ ('http'),
     scheme: 'bearer',
     description: 'Where the wiki runs with ACCESS=users, writes need the token of an editor or an administrator. ' +
-      'Reading never needs one.'
+      'Reading needs one, of a reader at least, only where it runs with READ_ACCESS=members.'
   }
 }
 
