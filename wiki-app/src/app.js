@@ -36,6 +36,7 @@ import { createRequestIds } from './observe/request-log.js'
 import { authorRevertRoutes } from './history/author-revert-routes.js'
 import { changesRoutes } from './history/changes-routes.js'
 import { editRoutes } from './writing/edit-routes.js'
+import { eraseRoutes } from './history/erase-routes.js'
 import { historyRoutes } from './history/history-routes.js'
 import { accountRoutes } from './people/account-routes.js'
 import { auditRoutes } from './people/audit-routes.js'
@@ -225,14 +226,15 @@ async function registerRoutes (app, { config, services, counter, processes, fast
  * @param {{clientKey: (request: import('fastify').FastifyRequest) => string, secure: boolean}} options
  */
 async function registerPeople (app, config, services, { clientKey, secure }) {
-  const { users, sessions, members, audit, account, identities, database } = services
-  if (!users || !sessions || !members || !audit || !account || !identities) return
+  const { users, sessions, members, audit, account, identities, erasure, database } = services
+  if (!users || !sessions || !members || !audit || !account || !identities || !erasure) return
   const { PUBLIC_URL: publicUrl, OIDC_NEW_PEOPLE: newRole } = config
   const provider = await loadProvider(config, app.log)
   const elsewhere = provider && { label: provider.label, url: BEGIN_URL }
   const passwords = createPasswordChecks(app, { users, clientKey, secure })
   await app.register(membersRoutes, { members, users, publicUrl })
   await app.register(auditRoutes, { audit })
+  await app.register(eraseRoutes, { erasure, users })
   await app.register(accountRoutes, { account, passwords, elsewhere })
   await app.register(signInRoutes, { sessions, passwords, secure, elsewhere })
   if (provider === undefined) return

@@ -15,6 +15,7 @@ import { createPictures } from './files/pictures.js'
 import { createSemaphore } from './http/semaphore.js'
 import { createRenderer, HTML_FACTOR_MAX } from './markdown/renderer.js'
 import { createAuthorRevert } from './history/author-revert.js'
+import { createErasure } from './history/erasure.js'
 import { createHistory } from './history/history.js'
 import { createMergeSave } from './writing/merge-save.js'
 import { createSections } from './writing/sections.js'
@@ -109,7 +110,7 @@ export function createServices (config, log, parts) {
   const stored = {
     models, renderer, shortLinks, log, ...ofCaching(caching), ...storeSettingsOf(config, tracing)
   }
-  const { pages, queue, fanOut } = pagesOf(stored, { purgeLog, database, config, tracing })
+  const { pages, queue, later, fanOut } = pagesOf(stored, { purgeLog, database, config, tracing })
   const store = watched(pages, metrics?.counted, tracing?.changing)
   const saving = createSaving({ config, log, store, shortLinks, renderer, models, database, redis, metrics })
   const history = createHistory(models, createHistories(models))
@@ -118,8 +119,10 @@ export function createServices (config, log, parts) {
   const pictures = createPictures({
     config, log, connection, createS3: parts.createS3, later: queue.add, purges
   })
+  const oldRevisions = makeOldRevisions({ history, store, htmlMaxBytes: HTML_FACTOR_MAX * config.PAGE_MAX_BYTES })
   return {
     ...people,
+    erasure: erasureOf(people, { models, later, purges: stored.purges, forget: oldRevisions.forget }, database),
     database,
     models,
     metrics,
@@ -134,7 +137,7 @@ export function createServices (config, log, parts) {
     store,
     ...saving,
     history,
-    oldRevisions: makeOldRevisions({ history, store, htmlMaxBytes: HTML_FACTOR_MAX * config.PAGE_MAX_BYTES }),
+    oldRevisions,
     ...editingOf({ store, history, pool: authors }),
     ...searchOf(config, log, { models, connection: database.connection, worker: parts.worker, metrics }),
     files: pictures.files,
@@ -182,7 +185,7 @@ function pagesOf (parts, { purgeLog, database: { connection, isUnavailable }, co
   const later = purgeLog ? purgeLog.before(queue.add) : queue.add
   const pages = createPageStore({ ...parts, later, fanOut: fanOut?.add })
   Object.assign(works, pages.works, fanOut?.works)
-  return { pages, queue, fanOut }
+  return { pages, queue, later, fanOut }
 }
 
 /** Of a wiki that knows nobody by name. */
@@ -218,6 +221,14 @@ function peopleOf (file, { makeSessions, fanOut, ...parts }) {
     digests: digestsOf({ ...parts, users, watching })
   }
 }
+
+/**
+ * For administrators, so only where the wiki knows people by name.
+ * @param {ReturnType<typeof peopleOf>} people @param {Omit<Parameters<typeof createErasure>[0], 'audit'>} parts
+ * @param {Database} database
+ */
+const erasureOf = ({ audit }, parts, database) =>
+  audit === null ? null : whileAvailable(createErasure({ ...parts, audit }), database)
 
 /**
  * With complete settings, see config.js.

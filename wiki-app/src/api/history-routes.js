@@ -1,6 +1,6 @@
 import { queryOf as queryIn } from '../reading/address.js'
 import { changeIn, preconditionOf } from '../writing/change.js'
-import { RevisionIsDeletion, RevisionMissing } from '../history/history.js'
+import { PAST_CONTROL, refuseErased, RevisionIsDeletion, RevisionMissing } from '../history/history.js'
 import { writableName } from '../pages/name.js'
 import { PageMissing } from '../pages/page-errors.js'
 import { askedName, nameIn, pageUrl } from './address.js'
@@ -13,9 +13,6 @@ import {
 
 /** @import {FastifyPluginAsync, FastifyReply, FastifyRequest} from 'fastify' */
 /** @import {Services} from '../services.js' */
-
-/** RFC 8246 */
-const FOR_EVER = 'public, max-age=31536000, immutable'
 
 const NUMBER = /^[1-9]\d{0,8}$/
 export const CHANGE_ID = /^[0-9a-f]{24}$/
@@ -31,6 +28,7 @@ const FIRST = {
   author: 'Ana',
   summary: '',
   deleted: false,
+  erased: false,
   created_at: '2026-01-01T09:00:00.000Z'
 }
 export const CHANGE_EXAMPLE = {
@@ -56,9 +54,9 @@ const SCHEMAS = {
   revision: {
     tags,
     summary: 'Read a revision',
-    description: 'A past text of a page, kept for ever and never changed.',
+    description: 'A past text of a page. It never changes, but an administrator may erase it: then the answer is 410.',
     params: { ...named(NAME), properties: { ...named(NAME).properties, revision: revisionParameter(1) } },
-    response: { 200: answer('The revision', 'Revision', { ...FIRST, content: 'Use words.' }), ...otherwise(302, 404) }
+    response: { 200: answer('The revision', 'Revision', { ...FIRST, content: 'Use words.' }), ...otherwise(302, 404, 410) }
   },
   difference: {
     tags,
@@ -84,7 +82,7 @@ const SCHEMAS = {
         ],
         truncated: false
       }),
-      ...otherwise(302, 404, 422)
+      ...otherwise(302, 404, 410, 422)
     }
   },
   revert: {
@@ -108,7 +106,7 @@ const SCHEMAS = {
         revision: 4,
         created: true
       }),
-      ...refusals(404, 412, 422)
+      ...refusals(404, 410, 412, 422)
     }
   },
   changes: {
@@ -157,7 +155,7 @@ export async function historyApi (app, { store, history, oldRevisions, policy: {
     if (found === null) {
       return followRename(request, reply, `/revisions/${number}`, new RevisionMissing(number, name))
     }
-    reply.headers({ 'cache-control': FOR_EVER, 'last-modified': found.created_at.toUTCString() })
+    reply.headers({ 'cache-control': PAST_CONTROL, 'last-modified': found.created_at.toUTCString() })
     return { ...change(found), content: found.content }
   })
 
@@ -169,8 +167,10 @@ export async function historyApi (app, { store, history, oldRevisions, policy: {
     if (before === null || after === null) {
       return followRename(request, reply, '/difference', new RevisionMissing(before === null ? from : to, name))
     }
+    refuseErased(before)
+    refuseErased(after)
     const difference = await oldRevisions.difference(before, after)
-    reply.header('cache-control', FOR_EVER)
+    reply.header('cache-control', PAST_CONTROL)
     return { name, from, to, ...difference }
   })
 
@@ -200,7 +200,8 @@ export async function historyApi (app, { store, history, oldRevisions, policy: {
 
 /** @param {import('../history/history.js').RevisionItem} item */
 export const change = ({
-  page: name, revision, follows, content_bytes: contentBytes, tags, author, summary, deleted, created_at: createdAt
+  page: name, revision, follows, content_bytes: contentBytes, tags, author, summary, deleted, created_at: createdAt,
+  erased_at: erasedAt
 }) => ({
   name,
   revision,
@@ -210,5 +211,6 @@ export const change = ({
   author,
   summary,
   deleted,
+  erased: erasedAt != null,
   created_at: createdAt
 })

@@ -25,6 +25,7 @@ export const CHANGE = {
   author: { type: 'string', description: 'The name that the author gave, empty for none.' },
   summary: { type: 'string', description: 'What the author says of the change, may be empty.' },
   deleted: { type: 'boolean', description: 'Whether this is the deletion of the page.' },
+  erased: { type: 'boolean', description: 'Whether an administrator has erased its text, tags and summary.' },
   created_at: TIME
 }
 
@@ -235,6 +236,7 @@ const PROBLEMS = {
   404: 'There is nothing of that name or number.',
   408: 'The request did not arrive in time.',
   409: 'The name or the address is taken, or there are too many subpages, addresses or watched pages.',
+  410: 'An administrator has erased this revision.',
   412: 'The page is not as you expect it. Nothing was changed.',
   413: 'It is too large.',
   415: 'The body is of another type than described here, or a damaged picture.',

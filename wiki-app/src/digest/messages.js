@@ -5,7 +5,7 @@ import { renderMail } from '../views.js'
 import { WATCHING_URL } from '../watching/addresses.js'
 import { confirmUrl, stopUrl } from './addresses.js'
 
-/** @import {RevisionItem} from '../history/history.js' */
+/** @import {BytesBefore, RevisionItem} from '../history/history.js' */
 /** @import {Mail} from '../mail/mailer.js' */
 /** @import {Digest, Interval} from './model.js' */
 
@@ -24,7 +24,7 @@ export function createMessages ({ root }) {
     /**
      * The same id for the same changes of a person: a mailbox can drop the second of two.
      * @param {Digest} digest @param {Date} upTo
-     * @param {{items: RevisionItem[], more: boolean, bytesBefore: (item: RevisionItem) => number | null}} changes
+     * @param {{items: RevisionItem[], more: boolean, bytesBefore: (item: RevisionItem) => BytesBefore}} changes
      * @returns {Mail}
      */
     digest ({ _id: user, address, every, stop, sent_up_to: from }, upTo, { items, more, bytesBefore }) {
@@ -73,15 +73,15 @@ export function createMessages ({ root }) {
 /** @param {string} text */
 const oneLine = (text) => text.replace(NOT_IN_A_LINE, ' ')
 
-/** @param {string} root @param {RevisionItem} item @param {number | null} bytesBefore */
+/** @param {string} root @param {RevisionItem} item @param {BytesBefore} bytesBefore */
 function lineItem (root, item, bytesBefore) {
-  const { page, author, time, differenceUrl, revisionUrl } = changeItem(item)
+  const { page, author, time, differenceUrl, revisionUrl, historyUrl, erased } = changeItem(item)
   return {
     page: oneLine(page),
     author: oneLine(author) || 'without a name',
     time,
     whatChanged: oneLine(whatChanged(item, bytesBefore)),
-    url: root + (differenceUrl ?? revisionUrl)
+    url: root + (erased ? historyUrl : differenceUrl ?? revisionUrl)
   }
 }
 

@@ -138,6 +138,8 @@ function newestRevisions ({ author, since, after, limit }, pages) {
   ]
 }
 
+const BEFORE_FIELDS = { revision: 1, deleted: 1, erased_at: 1 }
+
 /**
  * @param {Models['Revisions']} Revisions
  * @param {{history: string, name: string, newest: number, author: string, since?: Date}} change
@@ -151,16 +153,17 @@ async function planOf (Revisions, { history, name, newest, author, since }) {
   const [now, before] = await Promise.all([
     Revisions.findOne({ page: history, revision: newest }, { deleted: 1 }).lean().exec(),
     Revisions
-      .findOne({ page: history, revision: mongoose.trusted({ $lt: newest }), $or: others }, { revision: 1, deleted: 1 })
+      .findOne({ page: history, revision: mongoose.trusted({ $lt: newest }), $or: others }, BEFORE_FIELDS)
       .sort({ revision: -1 })
       .lean()
       .exec()
   ])
   const target = before === null || before.deleted ? null : before.revision
+  const noChange = target === null && now?.deleted ? 'it is deleted, as it was before' : null
   return {
     name,
     newest,
     target,
-    unneeded: target === null && now?.deleted ? 'it is deleted, as it was before' : null
+    unneeded: before?.erased_at ? `the text before it, revision ${before.revision}, was erased` : noChange
   }
 }

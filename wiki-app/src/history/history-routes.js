@@ -4,8 +4,9 @@ import { readableTime } from '../readable.js'
 import { HTML, readerOf, renderFor } from '../views.js'
 import { isMisspelt, nameIn, queryOf } from '../reading/address.js'
 import { changeItem } from './change-item.js'
+import { eraseUrl } from './erase-address.js'
 import { pageDocument } from '../reading/document.js'
-import { RevisionIsDeletion, RevisionMissing } from './history.js'
+import { PAST_CONTROL, refuseErased, RevisionIsDeletion, RevisionMissing } from './history.js'
 import { redirectUnknownQuery } from '../http/known-query.js'
 import {
   canonicalName, differenceUrl, historyUrl, rawUrl, revertUrl, revisionUrl, shortLinkFormUrl, viewUrl
@@ -30,9 +31,6 @@ const BadComparison = createError(
 )
 
 const ITEMS_PER_PART = 50
-
-/** Old revisions never change (RFC 8246). */
-const FOR_EVER = 'public, max-age=31536000, immutable'
 
 const NUMBER = { type: 'string', pattern: '^[1-9]\\d{0,8}$' }
 const SCHEMAS = {
@@ -120,19 +118,21 @@ function addRevisions (app, { store, history, oldRevisions, redirects, cacheCont
       const missing = new RevisionMissing(number, name)
       return redirects.followRename(reply, name, (target) => revisionUrl(target, number), missing)
     }
+    refuseErased(found)
     const { revision, content_bytes: contentBytes, tags, created_at: createdAt, deleted } = found
     if (deleted) throw new RevisionIsDeletion(number, name)
     const html = await oldRevisions.html(found)
     const page = { _id: name, revision, tags, content_bytes: contentBytes, html, modified_at: createdAt }
     reply
-      .headers({ 'cache-control': FOR_EVER, 'page-revision': revision, 'last-modified': createdAt.toUTCString() })
+      .headers({ 'cache-control': PAST_CONTROL, 'page-revision': revision, 'last-modified': createdAt.toUTCString() })
       .type(HTML)
     return pageDocument(page, readerOf(request), renderFor(request, 'past', {
       revision,
       time: readableTime(createdAt.toISOString()),
       viewUrl: viewUrl(name),
       historyUrl: historyUrl(name),
-      shortLinkUrl: shortLinkFormUrl(name)
+      shortLinkUrl: shortLinkFormUrl(name),
+      eraseUrl: eraseUrl(name, revision, revision)
     }))
   })
 
@@ -155,8 +155,9 @@ function addRevisions (app, { store, history, oldRevisions, redirects, cacheCont
  * @param {{isPart: boolean}} list  whether there are other revisions
  */
 function comparisonOf (name, items, head, { isPart }) {
-  const revisions = items.map(({ revision, created_at: createdAt, deleted }) =>
-    ({ revision, label: `${revision}, ${readableTime(createdAt.toISOString())}${deleted ? ', deleted' : ''}` }))
+  const revisions = items.filter(({ erased_at: erasedAt }) => !erasedAt)
+    .map(({ revision, created_at: createdAt, deleted }) =>
+      ({ revision, label: `${revision}, ${readableTime(createdAt.toISOString())}${deleted ? ', deleted' : ''}` }))
   if (head !== null && !items.some(({ revision }) => revision === head.revision)) {
     revisions.unshift({ revision: head.revision, label: `${head.revision}, the newest` })
   }
@@ -183,8 +184,10 @@ function addDifference (app, { history, oldRevisions, redirects, cacheControl })
       Object.assign(missing, { historyUrl: historyUrl(name) })
       return redirects.followRename(reply, name, (target) => differenceUrl(target, from, to), missing)
     }
+    refuseErased(before)
+    refuseErased(after)
     const difference = await oldRevisions.difference(before, after)
-    return reply.header('cache-control', FOR_EVER).type(HTML).send(renderFor(request, 'compare', {
+    return reply.header('cache-control', PAST_CONTROL).type(HTML).send(renderFor(request, 'compare', {
       title: `Changes of “${name}”`,
       from,
       to,

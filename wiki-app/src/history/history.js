@@ -1,5 +1,6 @@
 import createError from '@fastify/error'
 import mongoose from 'mongoose'
+import { historyUrl } from '../pages/name.js'
 
 /** @import {Histories} from '../pages/histories.js' */
 /** @import {Models, Revision} from '../pages/model.js' */
@@ -10,6 +11,18 @@ export const RevisionIsDeletion = createError(
   'WIKI_REVISION_IS_DELETION', 'Revision %s of “%s” is its deletion; it has no text.', 404
 )
 
+export const RevisionErased = createError(
+  'WIKI_REVISION_ERASED',
+  'An administrator has erased the text of revision %s of “%s”. It cannot be shown, compared or brought back.',
+  410
+)
+
+/**
+ * Not for ever: an erased one has to leave also those caches that nobody purges (docs/decisions/0089). Until then it
+ * does not change (RFC 8246).
+ */
+export const PAST_CONTROL = 'public, max-age=86400, immutable'
+
 export const ITEM_FIELDS = {
   page: 1,
   revision: 1,
@@ -19,7 +32,8 @@ export const ITEM_FIELDS = {
   author: 1,
   summary: 1,
   deleted: 1,
-  created_at: 1
+  created_at: 1,
+  erased_at: 1
 }
 /**
  * `page`: the name of the page now; `history`: what is stored instead, see histories.js
@@ -41,8 +55,25 @@ export function createHistory ({ Revisions }, histories) {
   }
 
   return {
-    /** @param {string} page @param {number} revision @returns {Promise<FoundRevision | null>} */
-    find: (page, revision) => findOne(page, revision),
+    /**
+     * @param {string} page @param {number} revision @returns {Promise<FoundRevision | null>}
+     * @throws {Error} 410 when it is erased
+     */
+    async find (page, revision) {
+      const found = await findOne(page, revision)
+      if (found !== null) refuseErased(found)
+      return found
+    },
+
+    /**
+     * What somebody began with.
+     * @param {string} page @param {number} revision
+     * @returns {Promise<FoundRevision | null>} null: there is none, or it is erased
+     */
+    async findBase (page, revision) {
+      const found = await findOne(page, revision)
+      return found?.erased_at ? null : found
+    },
 
     /** @param {string} page @param {number} revision @returns {Promise<RevisionItem | null>} */
     findItem: (page, revision) => findOne(page, revision, ITEM_FIELDS),
@@ -90,7 +121,7 @@ export function createHistory ({ Revisions }, histories) {
 
     /**
      * @param {RevisionItem[]} items  of a part of a list
-     * @returns {Promise<(item: RevisionItem) => number | null>} length of the text before it; null: there is none
+     * @returns {Promise<(item: RevisionItem) => BytesBefore>} length of the text before it
      */
     async bytesBefore (items) {
       const followed = items.flatMap(({ history: page, follows }) =>
@@ -98,14 +129,27 @@ export function createHistory ({ Revisions }, histories) {
       /** @type {Revision[]} */
       const found = followed.length === 0
         ? []
-        : await Revisions.find({ $or: followed }, { page: 1, revision: 1, content_bytes: 1 }).lean().exec()
-      const bytes = new Map(found.map(({ page, revision, content_bytes: length }) => [`${revision} ${page}`, length]))
-      return ({ history, follows }) => bytes.get(`${follows} ${history}`) ?? null
+        : await Revisions.find({ $or: followed }, LENGTH_FIELDS).lean().exec()
+      const bytes = new Map(found.map(({ page, revision, content_bytes: length, erased_at: erasedAt }) =>
+        [`${revision} ${page}`, erasedAt ? undefined : length]))
+      return ({ history, follows }) => {
+        const key = `${follows} ${history}`
+        return bytes.has(key) ? bytes.get(key) : null
+      }
     }
   }
 }
 
 /** @typedef {ReturnType<typeof createHistory>} History */
+/** null: there is no text before; undefined: it is erased. @typedef {number | null | undefined} BytesBefore */
+
+const LENGTH_FIELDS = { page: 1, revision: 1, content_bytes: 1, erased_at: 1 }
+
+/** @param {RevisionItem} item @throws {Error} 410, with the way to the history */
+export function refuseErased ({ page, revision, erased_at: erasedAt }) {
+  if (!erasedAt) return
+  throw Object.assign(new RevisionErased(revision, page), { historyUrl: historyUrl(page) })
+}
 
 /** @param {Omit<Revision, 'content'>[]} found @param {Histories} histories @returns {Promise<RevisionItem[]>} */
 export async function named (found, histories) {

@@ -97,6 +97,9 @@ export function createOldRevisions ({ history, store, htmlMaxBytes, pool = creat
     /** @param {string} before @param {string} after @throws {Error} as `html` */
     compare: (before, after) => withSlot(() => compare(before, after)),
 
+    /** Nothing of what is worked out stays in this process. */
+    forget: () => cache.clear(),
+
     close: () => pool.close()
   }
 }

@@ -2,7 +2,7 @@ import { HTML, renderFor, wantsHtml } from '../views.js'
 import { isMisspelt, nameIn, queryOf } from '../reading/address.js'
 import { CHANGE_PROPERTIES, changeIn, preconditionOf, REVISION_SCHEMA } from '../writing/change.js'
 import { currentRevision } from '../pages/head.js'
-import { RevisionIsDeletion, RevisionMissing } from './history.js'
+import { refuseErased, RevisionIsDeletion, RevisionMissing } from './history.js'
 import { revertUrl, revisionUrl, viewUrl, writableName } from '../pages/name.js'
 import { StaleEdit } from '../pages/preconditions.js'
 import { toolUrls } from '../reading/tools.js'
@@ -58,6 +58,7 @@ export function addRevert (app, { store, history, oldRevisions, leave }) {
   async function showForm (request, reply, { name, number, author = '', summary = '', stale = false }) {
     const [old, newest] = await Promise.all([history.findItem(name, number), store.findSource(name)])
     if (old === null) throw new RevisionMissing(number, name)
+    refuseErased(old)
     if (old.deleted) throw new RevisionIsDeletion(number, name)
     const current = newest && await history.findItem(name, newest.revision)
     return reply.type(HTML).send(renderFor(request, 'revert', {

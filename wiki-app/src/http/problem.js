@@ -19,6 +19,7 @@ const TITLES = {
   404: 'Not found',
   405: 'This cannot be done here',
   409: 'This cannot be done',
+  410: 'It was erased',
   412: 'The page has changed',
   413: 'Too large',
   415: 'This cannot be used here',

@@ -6,6 +6,9 @@ export const HEAD_FIELDS = {
   revision: 1, html_hash: 1, subpages_hash: 1, deleted_at: 1, redirect_to: 1, tags: 1, links: 1, history: 1
 }
 
+/** Of a name without a page. What its page said is in the revisions, where it can be erased. */
+export const NO_TEXT = { content: '', content_bytes: 0, html: Buffer.alloc(0) }
+
 /** 0: no page, or a deleted or renamed one. @param {Pick<Head, 'revision' | 'deleted_at'> | null} head */
 export const currentRevision = (head) => head === null || head.deleted_at != null ? 0 : head.revision
 

@@ -2,7 +2,7 @@ import { createWait, inTransaction } from '../database/transaction.js'
 import { driverOf } from '../database/driver.js'
 import { hashOf } from '../http/hash.js'
 import { countsOf } from './counts.js'
-import { HEAD_FIELDS, kindOf, linkTargetsOf } from './head.js'
+import { HEAD_FIELDS, kindOf, linkTargetsOf, NO_TEXT } from './head.js'
 import { NameTaken } from './page-errors.js'
 import { searchKey } from './search-key.js'
 
@@ -37,9 +37,7 @@ export const createLead = ({ models: { Pages }, targets, later, purges, renderer
 
 /** @param {Date} now @param {{version: number}} renderer */
 const noText = (now, { version }) => ({
-  content: '',
-  content_bytes: 0,
-  html: Buffer.alloc(0),
+  ...NO_TEXT,
   html_hash: hashOf('', now.toISOString()),
   renderer: version,
   links_outdated: null,

@@ -27,7 +27,8 @@ import mongoose from 'mongoose'
  */
 
 /**
- * Kept for ever, never changed. A deletion is a revision without a text.
+ * Kept for ever, and never changed, except that an administrator may erase it (history/erasure.js). A deletion is a
+ * revision without a text.
  * @typedef {object} Revision
  * @property {import('mongoose').Types.ObjectId} _id  grows with time, so lists of changes are sorted by it
  * @property {string} page  key of the page's history: its first name, or an id, see histories.js
@@ -41,6 +42,8 @@ import mongoose from 'mongoose'
  * @property {boolean} deleted
  * @property {Date} created_at
  * @property {string} [save_id]  of a save that was answered before it was stored, see deferred/
+ * @property {Date} [erased_at]  its text, tags and summary are gone
+ * @property {string} [erased_by]  the administrator
  */
 
 /**
@@ -92,7 +95,9 @@ const revisionSchema = new mongoose.Schema({
   summary: String,
   deleted: Boolean,
   created_at: Date,
-  save_id: String
+  save_id: String,
+  erased_at: Date,
+  erased_by: String
 }, { collection: 'revisions', versionKey: false, strict: 'throw', strictQuery: 'throw' })
 
 revisionSchema.index({ page: 1, revision: -1 }, { unique: true })

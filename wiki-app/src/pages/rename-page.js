@@ -3,7 +3,7 @@ import { answerInTime, createWait, inTransaction } from '../database/transaction
 import { hashOf } from '../http/hash.js'
 import { countsOf } from './counts.js'
 import { historyOf } from './histories.js'
-import { currentRevision, kindOf, linkTargetsOf } from './head.js'
+import { currentRevision, kindOf, linkTargetsOf, NO_TEXT } from './head.js'
 import { outdatedMark } from './link-targets.js'
 import { PageMissing } from './page-errors.js'
 import { createRenamePlan } from './rename-plan.js'
@@ -124,7 +124,7 @@ const createMove = ({ models: { Pages, Revisions }, targets, later, fanOut }) =>
       links_outdated: outdatedMark()
     }
     await Pages.replaceOne({ _id: to }, state, { session, upsert: true }).exec()
-    const former = { revision, deleted_at: now, redirect_to: to, links: [], tags: [] }
+    const former = { revision, deleted_at: now, redirect_to: to, links: [], tags: [], ...NO_TEXT }
     await Pages.updateOne({ _id: name }, { $set: former, $unset: { history: 1 } }, { session }).exec()
     const { content, content_bytes: contentBytes, tags = [] } = page
     const _id = new mongoose.Types.ObjectId()

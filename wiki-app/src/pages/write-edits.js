@@ -2,7 +2,7 @@ import mongoose from 'mongoose'
 import { driverOf } from '../database/driver.js'
 import { countsOf } from './counts.js'
 import { createHistories, historyOf, newHistory } from './histories.js'
-import { currentRevision, HEAD_FIELDS, kindOf, linkTargetsOf } from './head.js'
+import { currentRevision, HEAD_FIELDS, kindOf, linkTargetsOf, NO_TEXT } from './head.js'
 import { searchKey } from './search-key.js'
 
 /** @import {ClientSession} from 'mongoose' */
@@ -120,7 +120,7 @@ function createWritePages ({ models: { Pages }, targets, currentHtml }) {
 
   /** @param {Accepted} accepted @param {Date} now @param {Set<string>} missing @returns {Partial<Page>} */
   function stateAfter ({ edit: { name, change: { content, contentBytes, tags }, rendered } }, now, missing) {
-    if (rendered === null) return { deleted_at: now, redirect_to: null, links: [], tags: [] }
+    if (rendered === null) return { deleted_at: now, redirect_to: null, links: [], tags: [], ...NO_TEXT }
     return {
       search_key: searchKey(name),
       content,

@@ -23,7 +23,8 @@ const ACTS = {
   removed: () => 'removed',
   // By the provider.
   admitted: ({ role }) => `let in, as ${role}:`,
-  connected: () => 'was connected with'
+  connected: () => 'was connected with',
+  erased: ({ revisions }) => `erased the revisions ${revisions} of`
 }
 
 /**
@@ -36,7 +37,7 @@ export async function auditRoutes (app, { audit }) {
     const { items, next } = await audit.list(before)
     reply.header('cache-control', 'private, no-store')
     if (!wantsHtml(request)) {
-      return { acts: items.map(({ at, actor, did, to, role }) => ({ at, actor, did, to, role })), next }
+      return { acts: items.map(({ _id, ...act }) => act), next }
     }
     return reply.type(HTML).send(renderFor(request, 'audit', {
       title: 'What administrators did',

@@ -27,8 +27,10 @@ import mongoose from 'mongoose'
  * @property {Date} at
  * @property {string} actor  name
  * @property {string} did  see ACTS in audit-routes.js
- * @property {string} to  name
+ * @property {string} to  name, of a person or of a page
  * @property {string} [role]
+ * @property {string} [revisions]  that were erased
+ * @property {string} [reason]
  */
 
 /** Two years: long enough to look something up, and what is known of people does not grow for ever. */
@@ -60,7 +62,7 @@ member.index({ identity: 1 }, { unique: true, partialFilterExpression: { identit
 const removed = new mongoose.Schema({ _id: String, removed_at: Date }, { collection: 'removed_identities', ...options })
 
 const act = new mongoose.Schema(
-  { at: Date, actor: String, did: String, to: String, role: String },
+  { at: Date, actor: String, did: String, to: String, role: String, revisions: String, reason: String },
   { collection: 'audit', ...options }
 )
 act.index({ at: 1 }, { expireAfterSeconds: AUDIT_KEPT_S })

@@ -26,7 +26,7 @@ const MarkersLeft = createError(
  * @property {string} content  with markers where both changed the same lines; the author's own when the page is gone
  * @property {string[] | undefined} tags
  * @property {PageSource | null} newest  null: the page was deleted or renamed
- * @property {Revision | null} base  the text that the author began with; null: not known, or there was none
+ * @property {Revision | null} base  the text that the author began with; null: not known, erased, or there was none
  */
 /** @typedef {{revision: number, merged: number | null}} Saved  `merged`: the other's revision that is merged in */
 
@@ -37,7 +37,7 @@ const MarkersLeft = createError(
 
 /**
  * @typedef {{run: (task: any, options: {bytes: number, yields: boolean}) => Promise<any>}} Pool
- * @param {{store: Pick<PageStore, 'save' | 'findSource'>, history: Pick<History, 'find'>, pool: Pool}} parts
+ * @param {{store: Pick<PageStore, 'save' | 'findSource'>, history: Pick<History, 'findBase'>, pool: Pool}} parts
  */
 export function createMergeSave ({ store, history, pool }) {
   /**
@@ -52,7 +52,7 @@ export function createMergeSave ({ store, history, pool }) {
     if (hasMarkers(typed)) throw new MarkersLeft()
     const saved = await saveUnlessStale(name, text, attribution, precondition)
     if (saved !== null) return { ...saved, merged: null }
-    const found = baseRevision === 0 ? null : await history.find(name, baseRevision)
+    const found = baseRevision === 0 ? null : await history.findBase(name, baseRevision)
     const base = found === null || found.deleted ? null : found
     for (let attempt = 1; ; attempt++) {
       const newest = await store.findSource(name)

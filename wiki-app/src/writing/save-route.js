@@ -146,6 +146,7 @@ async function showConflict ({ store, oldRevisions }, { name, mine, conflict }, 
     title: `Two edits of “${name}”`,
     movedTo,
     marked: hasMarkers(content),
+    baseIsGone: base === null && newest !== null && Number(typed.baseRevision) > 0,
     newest: currentRevision(newest),
     comparisons: await Promise.all([
       ...(newest && base ? [compare(`What revision ${newest.revision} changed`, base.content, newest.content)] : []),

@@ -47,7 +47,7 @@ export const SECTION_SCHEMA = { type: 'string', pattern: NUMBER }
 /**
  * A section is known by its number in one revision of the page. All of it is worked out when somebody edits: nothing
  * about sections is stored.
- * @param {{store: Pick<PageStore, 'findRedirect'>, history: Pick<History, 'find'>, pool: Pool}} parts
+ * @param {{store: Pick<PageStore, 'findRedirect'>, history: Pick<History, 'findBase'>, pool: Pool}} parts
  */
 export function createSections ({ store, history, pool }) {
   /** @param {OfSection} task */
@@ -59,7 +59,7 @@ export function createSections ({ store, history, pool }) {
   /** @param {PageSource} page @param {Asked} asked @returns {Promise<string | null>} */
   async function baseOf (page, { revision }) {
     if (revision === undefined || Number(revision) === currentRevision(page)) return page.content
-    return (await history.find(page._id, Number(revision)))?.content ?? null
+    return (await history.findBase(page._id, Number(revision)))?.content ?? null
   }
 
   return {
@@ -102,8 +102,8 @@ export function createSections ({ store, history, pool }) {
      */
     async spliced (name, { section, revision, text }) {
       // The revisions of a page that is renamed move along.
-      const base = await history.find(name, revision) ??
-        await history.find(await store.findRedirect(name) ?? name, revision)
+      const base = await history.findBase(name, revision) ??
+        await history.findBase(await store.findRedirect(name) ?? name, revision)
       const spliced = base && kept(await run({ base: base.content, section: Number(section), text }))
       if (spliced === null) throw new SectionUnknown()
       return spliced

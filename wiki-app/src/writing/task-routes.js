@@ -79,7 +79,7 @@ export function addTasks (app, { store, history, leave }) {
 
   /** @param {string} name @param {number} revision @param {number} number */
   async function taskOf (name, revision, number) {
-    const old = await history.find(name, revision)
+    const old = await history.findBase(name, revision)
     return old === null ? null : taskAt(old.content, number)
   }
 }

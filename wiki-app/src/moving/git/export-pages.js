@@ -36,8 +36,13 @@ export async function exportRevisions (db, { session, state, into, names, onRevi
   return count
 }
 
-/** @param {Revision} revision @param {string} name @param {{before: string | null, path: string}} places */
-function fileChanges ({ content, tags = [], revision, created_at: at, author }, name, { before, path }) {
+/** So that nobody takes it for a text of its author. */
+const ERASED_TEXT = 'The text of this revision was erased.'
+
+/** @param {Revision} stored @param {string} name @param {{before: string | null, path: string}} places */
+function fileChanges (stored, name, { before, path }) {
+  const { tags = [], revision, created_at: at, author } = stored
+  const content = stored.erased_at ? ERASED_TEXT : stored.content
   const relative = withRelativePictures(content, path)
   const known = { name, tags, revision, modified_at: at.toISOString(), ...author && { author } }
   return {

@@ -1,0 +1,99 @@
+import createError from '@fastify/error'
+import { driverOf } from '../database/driver.js'
+import { currentRevision, HEAD_FIELDS } from '../pages/head.js'
+import { historyOf } from '../pages/histories.js'
+import { PageMissing } from '../pages/page-errors.js'
+
+/** @import {ClientSession} from 'mongoose' */
+/** @import {Head} from '../pages/head.js' */
+/** @import {Models} from '../pages/model.js' */
+/** @import {Actor, Audit} from '../people/audit.js' */
+
+/** One transaction writes each of them. */
+export const REVISIONS_MAX = 500
+
+const StillShown = createError(
+  'WIKI_STILL_SHOWN',
+  'Revision %s is the text that the page has now. Save a text without the secret first, then erase the old one.',
+  409
+)
+const TooMany = createError(
+  'WIKI_TOO_MANY_TO_ERASE',
+  `There are more than ${REVISIONS_MAX} revisions from %s to %s. Erase them in several steps.`,
+  409
+)
+const NothingToErase = createError(
+  'WIKI_NOTHING_TO_ERASE', 'No revision from %s to %s of “%s” has anything left to erase. Look at its history.', 409
+)
+
+/** `from`, `to`: numbers of the first and the last revision. @typedef {{name: string, from: number, to: number}} Range */
+
+/**
+ * Ends what revisions said: text, tags and summary. Each has its whole text and no other document has any of it, see
+ * docs/decisions/0089. Author, time and number stay.
+ * @param {object} parts
+ * @param {Pick<Models, 'Pages' | 'Revisions'>} parts.models
+ * @param {Audit} parts.audit
+ * @param {import('../queue/queue.js').Later} parts.later
+ * @param {Pick<import('../pages/commit.js').Purges, 'ofEverything' | 'added'>} [parts.purges]
+ * @param {() => void} parts.forget  what this process has worked out of old texts
+ */
+export function createErasure ({ models, audit, later, purges, forget }) {
+  const [pages, revisions] = [driverOf(models.Pages), driverOf(models.Revisions)]
+
+  /**
+   * @param {Range} range @param {ClientSession} [session]
+   * @returns {Promise<{filter: object, current: number}>} of the revisions; `current`: 0 for a deleted page
+   * @throws {Error} 404, 409
+   */
+  async function find ({ name, from, to }, session) {
+    const head = /** @type {Head | null} */ (
+      await pages.findOne({ _id: name }, { projection: HEAD_FIELDS, session }))
+    const page = head && historyOf(head)
+    if (page === null) throw new PageMissing(name)
+    const current = currentRevision(head)
+    if (current >= from && current <= to) throw new StillShown(current)
+    const filter = { page, revision: { $gte: from, $lte: to }, erased_at: { $exists: false } }
+    const count = await revisions.countDocuments(filter, { limit: REVISIONS_MAX + 1, session })
+    if (count > REVISIONS_MAX) throw new TooMany(from, to)
+    if (count === 0) throw new NothingToErase(from, to, name)
+    return { filter, current }
+  }
+
+  return {
+    /**
+     * @param {Range} range @returns {Promise<number[]>} of those that would be erased, the oldest first
+     * @throws {Error} as `erase`
+     */
+    async plan (range) {
+      const { filter } = await find(range)
+      const found = await revisions.find(filter, { projection: { revision: 1 }, sort: { revision: 1 } }).toArray()
+      return found.map(({ revision }) => revision)
+    },
+
+    /**
+     * All of it or nothing. No difference of an erased text has an address that could be listed, so caches forget
+     * everything.
+     * @param {Actor} actor @param {Range} range @param {string} reason  for the list of what administrators did
+     * @returns {Promise<number>} how many revisions
+     * @throws {Error} 404; 409: the page shows one of them, there are too many, or none is left
+     */
+    async erase (actor, range, reason) {
+      const { name, from, to } = range
+      const line = { did: 'erased', revisions: from === to ? `${from}` : `${from} to ${to}`, reason }
+      const { count } = await audit.during(actor, line, async (session) => {
+        const { filter } = await find(range, session)
+        const gone = { content: '', content_bytes: 0, tags: [], summary: '' }
+        const { modifiedCount } = await revisions.updateMany(
+          filter, { $set: { ...gone, erased_at: new Date(), erased_by: actor.name } }, { session })
+        if (purges) await later(purges.ofEverything(), session)
+        return { name, count: modifiedCount }
+      })
+      purges?.added()
+      forget()
+      return count
+    }
+  }
+}
+
+/** @typedef {ReturnType<typeof createErasure>} Erasure */
