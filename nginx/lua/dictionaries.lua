@@ -51,4 +51,11 @@ function _M.get(entry, hash)
   return dictionaries and dictionaries:get(entry.host .. "\0" .. hash)
 end
 
+--- Forgets all of them, of any host: after a purge of everything their texts are not in memory either.
+function _M.forget()
+  if not dictionaries then return end
+  dictionaries:flush_all()
+  dictionaries:flush_expired()
+end
+
 return _M

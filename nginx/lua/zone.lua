@@ -1,5 +1,6 @@
 -- What a purge call may name, and how many calls and items a plan allows.
 -- https://developers.cloudflare.com/cache/how-to/purge-cache/
+local dictionaries = require("dictionaries")
 local purges = require("purges")
 local settings = require("settings")
 local store = require("store")
@@ -73,7 +74,10 @@ local ACTIONS = {
     for _, address in ipairs(addresses_of(item)) do store.purge_url(address, soft) end
   end,
   tags = function(item, soft) purges.tag(trimmed(item), soft) end,
-  hosts = function(item, soft) purges.host(host_of(item), soft) end,
+  hosts = function(item, soft)
+    purges.host(host_of(item), soft)
+    dictionaries.forget()
+  end,
   prefixes = function(item, soft)
     local host, rest = item:gsub("^[hH][tT][tT][pP][sS]?://", ""):match("^([^/]*)(.*)$")
     purges.prefix((rest == "" and host:lower() or host_of(host)) .. rest, soft)
@@ -103,6 +107,7 @@ function _M.purge(body, soft)
     local done, status, message = allowed("everything", 1)
     if not done then return nil, status, message end
     purges.everything(soft)
+    dictionaries.forget()
     return true
   end
   local named

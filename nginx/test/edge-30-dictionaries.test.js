@@ -126,6 +126,22 @@ test('a malformed Available-Dictionary is as none', async (t) => {
   assert.doesNotMatch(edge.errors(), /\[error\]/)
 })
 
+test('a purge of everything, or of a host, forgets the dictionaries as well', { skip: !ZSTD }, async (t) => {
+  for (const body of [{ hosts: ['127.0.0.1'] }, { purge_everything: true }]) {
+    const { edge, save } = await startPages(t)
+    await edge.get('/wiki/a')
+    await save()
+    const codingOf = async (/** @type {number} */ known) =>
+      (await edge.get('/wiki/a', asking(textOf(known), 'gzip, dcz'))).headers['content-encoding']
+    assert.equal(await codingOf(1), 'dcz')
+    await edge.purge(body)
+    await edge.get('/wiki/a')
+    assert.equal(await codingOf(1), 'gzip', JSON.stringify(body))
+    await save()
+    assert.equal(await codingOf(2), 'dcz', 'what was stored since is a dictionary')
+  }
+})
+
 test('the dictionary of another host is not used', async (t) => {
   const { edge, state, save } = await startPages(t)
   await edge.get('/wiki/a', { host: 'other.test' })
