@@ -76,6 +76,8 @@ const DEMANDS = {
   'GET /edit/picture/:file': 'editor',
   'POST /edit/picture/:file': 'editor',
   'POST /edit/delete-picture/:file': 'editor',
+  'GET /edit/erase/*': 'admin',
+  'POST /edit/erase/*': 'admin',
   'GET /edit/revert-author': 'admin',
   'POST /edit/revert-author': 'admin',
   'GET /edit/people': 'admin',

@@ -147,10 +147,10 @@ test('old revisions can be read, compared and restored, also after a deletion', 
   await put(app, 'a', { content: 'one\n', author: 'Ana', tags: ['x'] })
   await put(app, 'a', { content: 'two\n', author: 'Bor', tags: [] })
   const past = await call(app, 'GET', '/pages/a/revisions/1')
-  assert.equal(past.headers['cache-control'], 'public, max-age=31536000, immutable')
+  assert.equal(past.headers['cache-control'], 'public, max-age=86400, immutable')
   assert.deepEqual([past.json().content, past.json().author, past.json().follows], ['one\n', 'Ana', null])
   const difference = await call(app, 'GET', '/pages/a/difference?from=1&to=2')
-  assert.equal(difference.headers['cache-control'], 'public, max-age=31536000, immutable')
+  assert.equal(difference.headers['cache-control'], 'public, max-age=86400, immutable')
   assert.deepEqual(difference.json().lines, [{ kind: 'removed', text: 'one' }, { kind: 'added', text: 'two' }])
 
   assert.deepEqual(

@@ -49,7 +49,7 @@ test('a write with an unusable body gets a 4xx that explains it, never a 5xx', a
     ...NEED_NO_BODY, 'POST /wiki/*', 'PUT /api/v1/pages/:name', 'POST /api/v1/preview',
     'POST /api/v1/pages/:name/rename', 'POST /api/v1/pages/:name/revert',
     'POST /api/v1/import', 'POST /api/v1/files', 'POST /edit/upload', 'POST /edit/import', 'POST /edit/revert-author',
-    'POST /edit/sign-in', 'POST /edit/sign-in/oidc', 'POST /edit/preview/*'
+    'POST /edit/sign-in', 'POST /edit/sign-in/oidc', 'POST /edit/preview/*', 'POST /edit/erase/*'
   ]) assert.ok(named.includes(each), each)
 
   for (const { method, url: pattern } of writes) {

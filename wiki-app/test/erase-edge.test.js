@@ -21,8 +21,10 @@ async function start (t, policy) {
   /** @type {App | undefined} */
   let app
   const isFollowed = policy === 'bounded'
-  const edge = await startEdge(
-    t, (request, response) => app?.routing(request, response), isFollowed ? { follow: '/purge-log' } : {})
+  const edge = await startEdge(t, (request, response) => {
+    if (app === undefined) response.writeHead(503).end()
+    else app.routing(request, response)
+  }, isFollowed ? { follow: '/purge-log' } : {})
   const uri = wiki.freshUri()
   const publicUrl = `http://${edge.host}`
   const purge = await createPurgeOf({ zoneId: 'z', apiUrl: edge.control.url, token: edge.control.token, publicUrl })
@@ -79,6 +81,9 @@ for (const policy of ['purge-url', 'purge-tag', 'bounded']) {
       }
       return found
     }
+    // An edge that does not follow the log yet forgets everything when it does.
+    const isLeased = async () => (await edge.get('/wiki/Manual', BROWSER)).cache === 'HIT'
+    assert.ok(await waitUntil(isLeased, WAIT_MAX_MS))
     await answersWith()
     const shown = await answersWith()
     for (const at of [4, 5, 6, 12, 13]) assert.ok(shown.includes(ADDRESSES[at]), ADDRESSES[at])

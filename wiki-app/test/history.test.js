@@ -25,7 +25,7 @@ test('every revision is kept with its author and summary, at an immutable URL', 
   for (const [revision, word] of [[1, 'first'], [2, 'second'], [4, 'fourth']]) {
     const past = await get(app, `/revision/a/${revision}`)
     assert.equal(past.statusCode, 200)
-    assert.equal(past.headers['cache-control'], 'public, max-age=31536000, immutable')
+    assert.equal(past.headers['cache-control'], 'public, max-age=86400, immutable')
     assert.equal(past.headers['page-revision'], String(revision))
     assert.match(past.body, new RegExp(`<p>${word}</p>`))
     assert.match(past.body, new RegExp(`This is revision ${revision}`))
@@ -52,7 +52,7 @@ test('any two revisions can be compared; long unchanged parts are left out', asy
   await save(app, 'a', lines.join('\n'))
   await save(app, 'a', 'all new')
   const { body, headers } = await get(app, '/difference/a?from=1&to=2')
-  assert.equal(headers['cache-control'], 'public, max-age=31536000, immutable')
+  assert.equal(headers['cache-control'], 'public, max-age=86400, immutable')
   assert.match(body, /<del>line 20<\/del>\n<ins>&lt;script&gt;alert\(1\)&lt;\/script&gt;<\/ins>/)
   assert.match(
     body,

@@ -111,6 +111,8 @@ async function requestEverything (app) {
   await send('POST', '/edit/rename/z', { to: 'zz' })
   await send('POST', '/api/v1/pages/x/revert', { revision: 1 })
   await send('POST', '/edit/revert/y', { revision: '1' })
+  await send('GET', '/edit/erase/y?from=1&to=1')
+  await send('POST', '/edit/erase/y', { from: '1', to: '1', confirm: 'y', reason: 'a secret' })
   await send('POST', '/edit/revert-author', { author: 'editor' })
   await send('POST', '/edit/topic/Talk:x', { topic: 'A topic', content: 'A message' })
   await administer(app, send)

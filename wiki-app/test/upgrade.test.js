@@ -62,6 +62,11 @@ test('pages stored by an older version are shown, found, linked and edited like 
   )
   assert.match((await get(app, '/revision/Home/1', BROWSER)).body, /Welcome\./)
 
+  const withText = { deleted_at: { $ne: null }, content: { $ne: '' } }
+  const connection = await mongoose.createConnection(uri).asPromise()
+  t.after(() => connection.close())
+  assert.equal(await connection.collection('pages').countDocuments(withText), 0, 'a name without a page keeps no text')
+
   assert.equal((await save(app, 'Home', 'Now only the [[Guide]].')).json().revision, 3)
   assert.equal((await app.inject({ method: 'DELETE', url: '/wiki/Guide' })).statusCode, 204)
   assert.equal((await save(app, 'Gone', 'Here again.')).json().revision, 3)
