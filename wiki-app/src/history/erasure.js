@@ -9,8 +9,8 @@ import { PageMissing } from '../pages/page-errors.js'
 /** @import {Models} from '../pages/model.js' */
 /** @import {Actor, Audit} from '../people/audit.js' */
 
-/** One transaction writes each of them. */
-export const REVISIONS_MAX = 500
+/** One transaction reads and writes each of them, and a text may have a mebibyte. */
+export const REVISIONS_MAX = 100
 
 const StillShown = createError(
   'WIKI_STILL_SHOWN',

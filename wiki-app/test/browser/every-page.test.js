@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import { png } from '../images.js'
 import { linkIn, startMailbox } from '../mailbox.js'
-import { PASSWORD, peopleOnly } from '../people.js'
+import { bearer, PASSWORD, peopleOnly } from '../people.js'
 import { assertAccessible, useBrowser, write } from './helper.js'
 
 const browser = useBrowser()
@@ -62,6 +62,28 @@ ${'x'.repeat(300)}
 
 [^1]: The note.
 `
+
+/**
+ * @param {import('fastify').FastifyInstance} app @param {import('playwright-core').Page} page
+ * @param {(what: string) => Promise<void>} look
+ */
+async function eraseOne (app, page, look) {
+  for (const content of ['a secret', 'without']) {
+    await app.inject({ method: 'PUT', url: '/api/v1/pages/Leak', headers: bearer('admin'), payload: { content } })
+  }
+  await page.goto('/revision/Leak/1')
+  await page.getByRole('link', { name: 'Erase this revision…' }).click()
+  await page.getByLabel('To confirm, type the name of the page').fill('Leak')
+  await look('erasing a revision')
+  await page.getByLabel('Why, for the list').fill('a password')
+  await page.getByRole('button', { name: 'Erase for good' }).click()
+  await page.getByRole('heading', { name: 'Erased' }).waitFor()
+  await look('a revision is erased')
+  await page.goto('/revision/Leak/1')
+  await look('an erased revision')
+  await page.goto('/history/Leak')
+  await look('a history with an erased revision')
+}
 
 /**
  * The pages of people and accounts, as an administrator.
@@ -248,7 +270,7 @@ for (const [where, options, widths] of DEVICES) {
 
   test(`pages about people are accessible in light and dark colours, and not too wide: ${where}`, async (t) => {
     const mailbox = await startMailbox(t)
-    const { page } = await browser.open(t, options, { ...peopleOnly(t), ...mailbox.settings })
+    const { app, page } = await browser.open(t, options, { ...peopleOnly(t), ...mailbox.settings })
     const { look, report } = createInspector(page, widths)
     const signIn = async (/** @type {string} */ name, password = PASSWORD) => {
       await page.goto('/edit/sign-in')
@@ -306,6 +328,7 @@ for (const [where, options, widths] of DEVICES) {
         await page.goto('/edit/watching')
         await look('a digest by mail')
         await manage(page, look)
+        await eraseOne(app, page, look)
         await page.goto('/edit/revert-author')
         await look('taking back an author’s changes')
         await page.getByLabel('The author’s name').fill('editor')
