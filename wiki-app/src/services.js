@@ -122,7 +122,9 @@ export function createServices (config, log, parts) {
   const oldRevisions = makeOldRevisions({ history, store, htmlMaxBytes: HTML_FACTOR_MAX * config.PAGE_MAX_BYTES })
   return {
     ...people,
-    erasure: erasureOf(people, { models, later, purges: stored.purges, forget: oldRevisions.forget }, database),
+    erasure: people.audit && whileAvailable(createErasure({
+      models, audit: people.audit, later, purges: stored.purges, forget: oldRevisions.forget
+    }), database),
     database,
     models,
     metrics,
@@ -221,14 +223,6 @@ function peopleOf (file, { makeSessions, fanOut, ...parts }) {
     digests: digestsOf({ ...parts, users, watching })
   }
 }
-
-/**
- * For administrators, so only where the wiki knows people by name.
- * @param {ReturnType<typeof peopleOf>} people @param {Omit<Parameters<typeof createErasure>[0], 'audit'>} parts
- * @param {Database} database
- */
-const erasureOf = ({ audit }, parts, database) =>
-  audit === null ? null : whileAvailable(createErasure({ ...parts, audit }), database)
 
 /**
  * With complete settings, see config.js.

@@ -13,64 +13,17 @@ import { readGit } from '../src/moving/git/read.js'
 import { BROWSER, get, untilFound, useWiki } from './helper.js'
 import { takeAll } from './moved.js'
 import { bearer, cookieOf, peopleOnly, post } from './people.js'
+import { erase, eraseAll, leak, put, SECRET } from './erasing.js'
 
 /** @typedef {import('node:test').TestContext} TestContext */
 /** @typedef {import('fastify').FastifyInstance} App */
 
 const wiki = useWiki()
 
-/** One word, as passwords are. */
-const SECRET = 'hunter2zebraquartz'
-
-/** @param {App} app @param {string} name @param {object} payload @param {string} [by] */
-async function put (app, name, payload, by = 'editor') {
-  const url = `/api/v1/pages/${encodeURIComponent(name)}`
-  const answer = await app.inject({ method: 'PUT', url, headers: bearer(by), payload })
-  assert.ok(answer.statusCode < 300, answer.body)
-  return answer.json().revision
-}
-
-/** @param {App} app @param {string} name @param {object} [asked] @param {string} [by] */
-const erase = (app, name, asked, by = 'admin') => app.inject({
-  method: 'POST',
-  url: `/edit/erase/${encodeURIComponent(name)}`,
-  headers: bearer(by),
-  payload: { confirm: name, reason: 'a password', ...asked }
-})
-
-/** @param {App} app @param {string} name @param {string} to @param {string} summary */
-async function rename (app, name, to, summary) {
-  const url = `/api/v1/pages/${name}/rename`
-  const answer = await app.inject({ method: 'POST', url, headers: bearer('editor'), payload: { to, summary } })
-  assert.equal(answer.statusCode, 201, answer.body)
-}
-
-/** @param {App} app @param {string} name @param {string} summary */
-async function remove (app, name, summary) {
-  assert.equal((await post(app, `/edit/delete/${name}`, { summary }, await cookieOf(app, 'editor'))).statusCode, 303)
-}
-
 /** @param {TestContext} t */
 async function start (t) {
   const uri = wiki.freshUri()
-  const app = await wiki.build(t, { ...peopleOnly(t), MONGODB_URI: uri })
-  return { app, uri }
-}
-
-/** The secret comes in revision 2, moves along with the page in 4, and goes in 5. @param {App} app */
-async function leak (app) {
-  const watch = { method: /** @type {const} */ ('PUT'), headers: bearer('admin') }
-  for (const name of ['Manual', 'Leak', 'Handbook']) {
-    await app.inject({ ...watch, url: `/api/v1/watching/pages/${name}` })
-  }
-  await put(app, 'Handbook', { content: 'How to sign in.' })
-  const content = `How to sign in: ${SECRET}`
-  await put(app, 'Handbook', { content, summary: `say ${SECRET}`, tags: [SECRET] })
-  await put(app, 'Handbook', { content: `${content}\n\nmore`, tags: [] })
-  await rename(app, 'Handbook', 'Manual', `as ${SECRET}`)
-  await put(app, 'Manual', { content: 'How to sign in.\n\nmore', summary: 'without it' })
-  await put(app, 'Leak', { content: SECRET })
-  await remove(app, 'Leak', `had ${SECRET}`)
+  return { app: await wiki.build(t, { ...peopleOnly(t), MONGODB_URI: uri }), uri }
 }
 
 /** @param {string} uri @returns {Promise<string[]>} collections with the secret in a document */
@@ -95,8 +48,8 @@ const ROUTES = [
   `/tags/${SECRET.slice(0, 4)}`, '/care', '/api/v1/changes', '/api/v1/tags', '/api/v1/watching/changes',
   '/edit/watching', '/edit/audit',
   ...['Manual', 'Handbook', 'Leak'].flatMap((name) => [
-    `/wiki/${name}`, `/raw/${name}`, `/history/${name}`, `/links/${name}`, `/edit/text/${name}`, `/api/v1/pages/${name}`,
-    `/api/v1/pages/${name}/revisions`, `/edit/rename/${name}`, `/edit/delete/${name}`,
+    `/wiki/${name}`, `/raw/${name}`, `/history/${name}`, `/links/${name}`, `/edit/text/${name}`,
+    `/api/v1/pages/${name}`, `/api/v1/pages/${name}/revisions`, `/edit/rename/${name}`, `/edit/delete/${name}`,
     ...NUMBERS.flatMap((number) => [
       `/revision/${name}/${number}`, `/api/v1/pages/${name}/revisions/${number}`,
       `/edit/revert/${name}?revision=${number}`, `/edit/erase/${name}?from=1&to=${number}`,
@@ -117,13 +70,6 @@ async function routesWith (app) {
     }
   }
   return found
-}
-
-/** @param {App} app */
-async function eraseAll (app) {
-  const answers = [await erase(app, 'Manual', { from: 2, to: 4 }), await erase(app, 'Leak', { from: 1, to: 2 })]
-  assert.deepEqual(answers.map((answer) => answer.json()),
-    [{ name: 'Manual', from: 2, to: 4, erased: 3 }, { name: 'Leak', from: 1, to: 2, erased: 2 }])
 }
 
 test('what was erased is in no document, no answer and no new backup; its place in the history stays', async (t) => {
@@ -148,9 +94,11 @@ test('what was erased is in no document, no answer and no new backup; its place 
   assert.match(body, /revision 2 <span class="soft">by <a href="\/changes\?author=editor"[^>]*>editor<\/a>: erased/)
   assert.match((await get(app, '/history/Leak', BROWSER)).body, /deleted in revision 2[^\n]*erased by an administrator/)
   const { items } = (await get(app, '/api/v1/pages/Manual/revisions')).json()
-  assert.deepEqual(items.map((/** @type {any} */ each) => [each.revision, each.author, each.erased, each.content_bytes]),
-    [[5, 'editor', false, 21], [4, 'editor', true, 0], [3, 'editor', true, 0], [2, 'editor', true, 0],
-      [1, 'editor', false, 15]])
+  const facts = items.map((/** @type {any} */ { revision, author, erased, content_bytes: bytes }) =>
+    [revision, author, erased, bytes].join(' '))
+  assert.deepEqual(facts, [
+    '5 editor false 21', '4 editor true 0', '3 editor true 0', '2 editor true 0', '1 editor false 15'
+  ])
   const feed = (await get(app, '/changes.atom')).body
   assert.match(feed, /<summary>without it\. Now 21 bytes\.<\/summary>/, 'no growth from a length that is not known')
   assert.match(feed, /<summary>What it said was erased by an administrator\.<\/summary>/)
@@ -206,78 +154,7 @@ test('an erased revision answers 410: shown, compared, brought back, also by pro
   ])
 })
 
-test('the text that the page has now stays; of a deleted page all can go', async (t) => {
-  const { app } = await start(t)
-  await put(app, 'a', { content: 'first' })
-  await put(app, 'a', { content: 'second' })
-  const refused = await erase(app, 'a', { from: 1, to: 2 })
-  assert.equal(refused.statusCode, 409)
-  assert.match(refused.json().detail, /^Revision 2 is the text .* Save a text without the secret first/)
-  assert.equal((await get(app, '/revision/a/1')).statusCode, 200, 'nothing of it was erased')
-  await remove(app, 'a', 'gone')
-  assert.equal((await erase(app, 'a', { from: 1, to: 3 })).json().erased, 3)
-  await put(app, 'a', { content: 'anew' })
-  assert.equal((await get(app, '/raw/a')).body, 'anew', 'the name can be used again')
-  const none = await erase(app, 'a', { from: 1, to: 3 })
-  assert.deepEqual([none.statusCode, /nothing left|anything left/.test(none.json().detail)], [409, true])
-})
-
-test('it takes an administrator, the name of the page and a reason; the list of acts says all three', async (t) => {
-  const { app } = await start(t)
-  const name = 'R&D/<script>alert(1)</script>'
-  await put(app, name, { content: SECRET })
-  await put(app, name, { content: 'clean' })
-  const range = { from: 1, to: 1 }
-  assert.equal((await erase(app, name, range, 'editor')).statusCode, 403)
-  for (const [asked, detail] of /** @type {[object, RegExp][]} */ ([
-    [{ confirm: 'R&D' }, /^Nothing was erased: type the name of the page, “R&D\/<script>alert\(1\)<\/script>”/],
-    [{ reason: '  ' }, /^Nothing was erased: say why/],
-    [{ reason: 'x\u202ey' }, /direction/],
-    [{ reason: 'x'.repeat(201) }, /reason/],
-    [{ from: 2, to: 1 }, /^The first revision has to be the older one/],
-    [{ from: 0 }, /from/],
-    [{ to: 1_000_000_000 }, /to/]
-  ])) {
-    const answer = await erase(app, name, { ...range, ...asked })
-    assert.equal(answer.statusCode, 400, JSON.stringify(asked))
-    assert.match(answer.json().detail, detail)
-  }
-  assert.equal((await erase(app, 'nothing here', range)).statusCode, 404)
-
-  const cookie = await cookieOf(app, 'admin')
-  const past = await get(app, `/revision/${encodeURIComponent(name)}/1`, BROWSER).then(({ headers, body }) =>
-    headers.location ? get(app, String(headers.location), BROWSER).then((moved) => moved.body) : body)
-  const [, href] = /** @type {RegExpExecArray} */ (/href="(\/edit\/erase\/[^"]*)"[^>]*>Erase this revision…/.exec(past))
-  const form = await get(app, href.replaceAll('&amp;', '&'), { ...BROWSER, ...cookie })
-  assert.equal(form.statusCode, 200, `${href} ${form.headers.location}`)
-  assert.match(form.body, /1 revision of “<bdi>R&amp;D\/&lt;script&gt;alert/)
-  assert.doesNotMatch(form.body, /<script>alert/)
-  assert.match(form.body, /What stays:<\/strong> their numbers, authors and times/)
-  const [, action] = /** @type {RegExpExecArray} */ (/<form method="post" action="(\/edit\/erase\/[^"]*)"/.exec(form.body))
-  const reason = 'asked by <b>a court</b>'
-  const done = await post(app, action.replaceAll('&amp;', '&'),
-    { from: '1', to: '1', confirm: name, reason }, cookie)
-  assert.equal(done.statusCode, 200, done.body)
-  assert.match(done.body, /1 revision of [^]* is erased/)
-  assert.doesNotMatch(done.body, /<script>alert/)
-
-  const { acts } = (await get(app, '/edit/audit', { accept: 'application/json', ...bearer('admin') })).json()
-  const [{ at, ...act }] = acts
-  assert.deepEqual(act, { actor: 'admin', did: 'erased', to: name, revisions: '1', reason })
-  assert.equal(acts.length, 1, 'what was refused is no act')
-  const list = (await get(app, '/edit/audit', { ...BROWSER, ...cookie })).body
-  assert.match(list, /<bdi>admin<\/bdi> erased the revisions 1 of <bdi>R&amp;D[^\n]*: <bdi>asked by &lt;b&gt;a court/)
-})
-
-test('an open wiki has nobody who may erase, and shows no link to it', async (t) => {
-  const app = await wiki.build(t)
-  await app.inject({ method: 'PUT', url: '/api/v1/pages/a', payload: { content: 'one' } })
-  assert.doesNotMatch((await get(app, '/revision/a/1', BROWSER)).body, /Erase/)
-  const answer = await app.inject({ method: 'POST', url: '/edit/erase/a', payload: {} })
-  assert.equal(answer.statusCode, 404)
-})
-
-test('whoever was editing from an erased text gets a conflict, and nothing is merged', async (t) => {
+test('an author that was editing from an erased text gets a conflict, and nothing is merged', async (t) => {
   const { app } = await start(t)
   const cookie = await cookieOf(app, 'editor')
   await put(app, 'a', { content: `# One\n\nfirst ${SECRET}\n\n# Two\n\nsecond\n` })
@@ -312,21 +189,4 @@ test('an export to git has a commit that says so, and can be read back', async (
   assert.deepEqual(pages.Manual.map(({ content }) => content), [
     'How to sign in.', ...Array(3).fill('The text of this revision was erased.'), 'How to sign in.\n\nmore'
   ])
-})
-
-test('more revisions than one step takes are refused, and go in two', async (t) => {
-  const { app, uri } = await start(t)
-  await put(app, 'a', { content: 'one' })
-  const client = await MongoClient.connect(uri)
-  t.after(() => client.close())
-  const revisions = client.db().collection('revisions')
-  const { _id, ...first } = /** @type {any} */ (await revisions.findOne())
-  await revisions.insertMany(Array.from({ length: 130 }, (_, at) => ({ ...first, revision: at + 2, follows: at + 1 })))
-  await client.db().collection('pages').updateOne({ _id: /** @type {any} */ ('a') }, { $set: { revision: 131 } })
-  await put(app, 'a', { content: 'now' })
-  const refused = await erase(app, 'a', { from: 1, to: 131 })
-  assert.equal(refused.statusCode, 409)
-  assert.match(refused.json().detail, /^There are more than 100 revisions from 1 to 131\./)
-  assert.equal((await erase(app, 'a', { from: 1, to: 100 })).json().erased, 100)
-  assert.equal((await erase(app, 'a', { from: 1, to: 131 })).json().erased, 31, 'those that are erased already count not')
 })

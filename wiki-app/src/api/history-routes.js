@@ -56,7 +56,9 @@ const SCHEMAS = {
     summary: 'Read a revision',
     description: 'A past text of a page. It never changes, but an administrator may erase it: then the answer is 410.',
     params: { ...named(NAME), properties: { ...named(NAME).properties, revision: revisionParameter(1) } },
-    response: { 200: answer('The revision', 'Revision', { ...FIRST, content: 'Use words.' }), ...otherwise(302, 404, 410) }
+    response: {
+      200: answer('The revision', 'Revision', { ...FIRST, content: 'Use words.' }), ...otherwise(302, 404, 410)
+    }
   },
   difference: {
     tags,

@@ -26,7 +26,7 @@ const NothingToErase = createError(
   'WIKI_NOTHING_TO_ERASE', 'No revision from %s to %s of “%s” has anything left to erase. Look at its history.', 409
 )
 
-/** `from`, `to`: numbers of the first and the last revision. @typedef {{name: string, from: number, to: number}} Range */
+/** `from`, `to`: numbers of revisions. @typedef {{name: string, from: number, to: number}} Range */
 
 /**
  * Ends what revisions said: text, tags and summary. Each has its whole text and no other document has any of it, see

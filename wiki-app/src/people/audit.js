@@ -35,8 +35,10 @@ export function createAudit ({ connection, models }) {
 
   return {
     /**
-     * @template {{name: string}} T @param {Actor} actor @param {Pick<Act, 'did' | 'role' | 'revisions' | 'reason'>} line
-     * @param {(session: ClientSession) => Promise<T>} change  of the person or page that it returns; may run several times
+     * @template {{name: string}} T @param {Actor} actor
+     * @param {Pick<Act, 'did' | 'role' | 'revisions' | 'reason'>} line
+     * @param {(session: ClientSession) => Promise<T>} change  of the person or page that it returns; may run several
+     *   times
      * @returns {Promise<T>}
      * @throws {Error} 403, and what `change` throws
      */
