@@ -9,6 +9,7 @@ import { createOriginCache } from './caching/origin-cache.js'
 import { PURGE } from './caching/purge-entries.js'
 import { createSitemap } from './crawlers/sitemap.js'
 import { createDatabase } from './database/database.js'
+import { whileAvailable } from './database/while-available.js'
 import { createSaving } from './deferred/saving.js'
 import { createDigests } from './digest/digests.js'
 import { createPictures } from './files/pictures.js'
@@ -119,12 +120,8 @@ export function createServices (config, log, parts) {
   const pictures = createPictures({
     config, log, connection, createS3: parts.createS3, later: queue.add, purges
   })
-  const oldRevisions = makeOldRevisions({ history, store, htmlMaxBytes: HTML_FACTOR_MAX * config.PAGE_MAX_BYTES })
   return {
     ...people,
-    erasure: people.audit && whileAvailable(createErasure({
-      models, audit: people.audit, later, purges: stored.purges, forget: oldRevisions.forget
-    }), database),
     database,
     models,
     metrics,
@@ -139,7 +136,7 @@ export function createServices (config, log, parts) {
     store,
     ...saving,
     history,
-    oldRevisions,
+    ...pastOf(people, { makeOldRevisions, config, history, store, models, later, purges: stored.purges, database }),
     ...editingOf({ store, history, pool: authors }),
     ...searchOf(config, log, { models, connection: database.connection, worker: parts.worker, metrics }),
     files: pictures.files,
@@ -152,6 +149,19 @@ export function createServices (config, log, parts) {
       store, pictures: pictures.files, isUnavailable: database.isUnavailable, log
     })
   }
+}
+
+/**
+ * Old texts, and where the wiki knows people by name, their end.
+ * @param {{audit: import('./people/audit.js').Audit | null}} people
+ * @param {Omit<Parameters<typeof createErasure>[0], 'audit' | 'forget'> &
+ *   Omit<Parameters<typeof createOldRevisions>[0], 'htmlMaxBytes'> & {config: Config, database: Database} &
+ *   Pick<typeof OWN, 'makeOldRevisions'>} parts
+ */
+function pastOf ({ audit }, { makeOldRevisions, config, history, store, models, later, purges, database }) {
+  const oldRevisions = makeOldRevisions({ history, store, htmlMaxBytes: HTML_FACTOR_MAX * config.PAGE_MAX_BYTES })
+  const ofErasure = { models, later, purges, forget: oldRevisions.forget }
+  return { oldRevisions, erasure: audit && whileAvailable(createErasure({ ...ofErasure, audit }), database) }
 }
 
 /** @param {Parameters<typeof createMergeSave>[0] & Parameters<typeof createSections>[0]} parts */
@@ -292,14 +302,4 @@ function shortLinksOf (config, { models, connection, redis, replica, tracing }) 
     models, model, readsAtOnce: config.PAGE_READS_AT_ONCE, createLoader: tracing?.createLoader, levelOf
   })
   return { shortLinks, refuseOtherForms: model.refuseOtherForms }
-}
-
-/**
- * They fail at once while the database is away.
- * @template {Record<string, (...args: any[]) => Promise<any>>} T @param {T} functions @param {Database} database
- * @returns {T}
- */
-function whileAvailable (functions, database) {
-  const guarded = Object.entries(functions).map(([name, each]) => [name, database.whileAvailable(each)])
-  return /** @type {T} */ (Object.fromEntries(guarded))
 }

@@ -18,12 +18,12 @@ const SECRET = 'hunter2zebraquartz'
 
 /** @param {import('node:test').TestContext} t @param {string} policy */
 async function start (t, policy) {
-  /** @type {App | undefined} */
-  let app
+  /** @type {{app?: App}} */
+  const before = {}
   const isFollowed = policy === 'bounded'
   const edge = await startEdge(t, (request, response) => {
-    if (app === undefined) response.writeHead(503).end()
-    else app.routing(request, response)
+    if (before.app === undefined) response.writeHead(503).end()
+    else before.app.routing(request, response)
   }, isFollowed ? { follow: '/purge-log' } : {})
   const uri = wiki.freshUri()
   const publicUrl = `http://${edge.host}`
@@ -36,7 +36,8 @@ async function start (t, policy) {
     ...!isFollowed && { PURGE_ZONE: 'z', PURGE_TOKEN: edge.control.token }
   }
   const timing = { gatherMs: 5, repeatAfterMs: 100 }
-  app = await wiki.build(t, settings, isFollowed ? {} : { purge, timing })
+  const app = await wiki.build(t, settings, isFollowed ? {} : { purge, timing })
+  before.app = app
   const client = await MongoClient.connect(uri)
   t.after(() => client.close())
   const queue = client.db().collection('queue')
