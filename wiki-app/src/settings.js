@@ -98,7 +98,12 @@ export const SETTINGS = {
   UPLOAD_MAX_BYTES: integer(1, 50 * MIB, {
     default: 5 * MIB,
     allowed: 'a whole number of bytes from 1 to 52428800',
-    does: 'the largest picture; above 7 MB raise nginx\'s `client_max_body_size`, too'
+    does: 'the largest picture or other file; above 7 MB raise nginx\'s `client_max_body_size`, too'
+  }),
+  UPLOADS_MAX_MIB: integer(0, 100_000_000, {
+    default: 10_240,
+    allowed: 'a whole number of MiB from 0 to 100000000',
+    does: 'of all pictures and other files together; beyond it uploads are refused. 0: no limit'
   }),
   PICTURE_STORE: choice(STORAGE_NAMES, {
     default: 'database',

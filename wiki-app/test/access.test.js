@@ -40,6 +40,7 @@ const DEMANDS = {
     [`GET /assets/editor${part}.js`, 'anyone'])),
   'GET /files': 'anyone',
   'GET /files/:file': 'anyone',
+  'GET /files/:file/:name': 'anyone',
   'GET /wiki/stevec': 'anyone',
   'GET /wiki/*': 'anyone',
   'GET /s/:id': 'anyone',

@@ -24,6 +24,12 @@ const PICTURE = {
   created_at: '2026-01-01T00:00:00.000Z'
 }
 
+/** Longer names are shortened. */
+const NAME = {
+  type: 'string',
+  maxLength: 1_000,
+  description: 'The name of the file. Without it, only pictures are taken.'
+}
 const ALT = { ...ALT_SCHEMA, description: 'What it shows.' }
 const params = {
   type: 'object',
@@ -31,7 +37,7 @@ const params = {
   properties: {
     file: {
       type: 'string',
-      description: 'The last part of the picture’s address.',
+      description: 'The last part of a picture’s address; of another file’s address the part before its name.',
       examples: [PICTURE.url.slice('/files/'.length)]
     }
   }
@@ -41,7 +47,7 @@ const params = {
 const SCHEMAS = {
   list: {
     tags,
-    summary: 'List the pictures',
+    summary: 'List the pictures and other files',
     description: 'The newest first.',
     querystring: partQuery(),
     response: {
@@ -52,11 +58,13 @@ const SCHEMAS = {
   upload: {
     tags,
     security: SECURITY,
-    summary: 'Upload a picture',
+    summary: 'Upload a picture or another file',
     description: 'PNG, JPEG, WebP or GIF; what it is is read from its content, and a damaged one is refused. ' +
-      'What follows its end is not kept. The same content twice is one picture, at one address for ever.',
-    querystring: queryOf({ author: { ...CHANGE_FIELDS.author, examples: ['Ana'] }, alt: ALT }),
-    body: { content: { 'image/png': { schema: {} } } },
+      'What follows its end is not kept. The same content twice is one picture, at one address for ever. ' +
+      'With a `name`, any other file is taken, too, and sent as a download of that name. The same content with ' +
+      'another name is one file with two addresses; it keeps 20 names.',
+    querystring: queryOf({ author: { ...CHANGE_FIELDS.author, examples: ['Ana'] }, alt: ALT, name: NAME }),
+    body: { content: { 'image/png': { schema: {} }, 'application/octet-stream': { schema: {} } } },
     response: {
       200: answer('It was there already', 'Picture', PICTURE),
       201: answer('It is there now', 'Picture', PICTURE),
@@ -91,7 +99,7 @@ const SCHEMAS = {
 /** @type {import('fastify').FastifyPluginAsync<Pick<Services, 'files' | 'policy'> & {maxBytes: number}>} */
 export async function fileApi (app, { files, maxBytes, policy: { listControl: cacheControl } }) {
   app.addContentTypeParser(
-    /^image\//,
+    /^(?:image\/|application\/octet-stream(?:;|$))/,
     async (
       /** @type {unknown} */ _request,
       /** @type {import('node:http').IncomingMessage} */ body
@@ -110,7 +118,7 @@ export async function fileApi (app, { files, maxBytes, policy: { listControl: ca
 
   const upload = { config: { waitsItself: true }, onRequest: refuseLarger(maxBytes), schema: SCHEMAS.upload }
   app.post('/files', upload, async (request, reply) => {
-    const said = /** @type {{author?: string, alt?: string}} */ (request.query)
+    const said = /** @type {{author?: string, alt?: string, name?: string}} */ (request.query)
     const { item, created } = await receive(files, request, request.raw.iterator({ destroyOnReturn: false }), said)
     return reply.code(created ? 201 : 200).header('location', item.url).send(picture(item))
   })
@@ -129,5 +137,5 @@ export async function fileApi (app, { files, maxBytes, policy: { listControl: ca
 }
 
 /** @param {ReturnType<typeof shown>} item */
-const picture = ({ url, alt, markdown, type, width, height, bytes, author, at }) =>
-  ({ url, alt, markdown, type, width, height, size_bytes: bytes, author, created_at: at })
+const picture = ({ url, name, alt, markdown, type, width, height, bytes, author, at }) =>
+  ({ url, name, alt, markdown, type, width, height, size_bytes: bytes, author, created_at: at })

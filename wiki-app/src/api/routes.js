@@ -28,7 +28,7 @@ import { SECURITY_SCHEMES, SHARED_SCHEMAS } from './schemas.js'
 const UnknownType = createError(
   'WIKI_API_UNKNOWN_TYPE',
   'The API takes JSON (application/json), zip files (application/zip) to import, ' +
-    'and pictures (image/*) to upload.',
+    'and pictures (image/*) and other files (application/octet-stream) to upload.',
   415
 )
 
@@ -53,7 +53,7 @@ const OPENAPI = {
     { name: 'history', description: 'History' },
     { name: 'watching', description: 'Watching' },
     { name: 'short-links', description: 'Short addresses' },
-    { name: 'files', description: 'Pictures' },
+    { name: 'files', description: 'Pictures and other files' },
     { name: 'archive', description: 'Import and export' },
     { name: 'counter', description: 'Requests that reached the wiki' }
   ]

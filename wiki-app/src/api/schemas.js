@@ -16,6 +16,12 @@ export const strict = (properties) => ({
   properties
 })
 
+/** @param {Record<string, object>} optional @param {Record<string, object>} required */
+const withOptional = (optional, required) => {
+  const schema = strict(required)
+  return { ...schema, properties: { ...schema.properties, ...optional } }
+}
+
 export const CHANGE = {
   name: NAME,
   revision: { ...REVISION, description: 'Larger than all before it of this name.' },
@@ -83,13 +89,15 @@ export const SHARED_SCHEMAS = Object.entries({
   TagItem: strict({ tag: { type: 'string' }, pages: { type: 'integer', description: 'How many pages have it.' } }),
   NameItem: strict({ name: NAME }),
   WantedItem: strict({ name: NAME, sources: { type: 'integer', description: 'How many pages lead there.' } }),
-  Picture: strict({
+  Picture: withOptional({
+    name: { type: 'string', description: 'Of a file that is no picture: what it is called when it is downloaded.' },
+    width: { type: 'integer', description: 'In pixels, of a picture.' },
+    height: { type: 'integer', description: 'In pixels, of a picture.' }
+  }, {
     url: { type: 'string' },
     alt: { type: 'string', description: 'What it shows, empty when nobody said.' },
     markdown: { type: 'string', description: 'What shows it in a page.' },
-    type: { type: 'string', enum: ['image/png', 'image/jpeg', 'image/webp', 'image/gif'] },
-    width: { type: 'integer', description: 'In pixels.' },
-    height: { type: 'integer', description: 'In pixels.' },
+    type: { type: 'string', enum: ['image/png', 'image/jpeg', 'image/webp', 'image/gif', 'application/octet-stream'] },
     size_bytes: { type: 'integer' },
     author: { type: 'string', description: 'Who uploaded it, empty for nobody known.' },
     created_at: TIME

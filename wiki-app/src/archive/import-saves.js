@@ -5,8 +5,9 @@ import { canonicalTags } from '../pages/tags.js'
 import { writableName } from '../pages/name.js'
 import { AUTHOR_SCHEMA } from '../writing/change.js'
 import { refuseHiddenName, visibleAuthor } from '../pages/visible.js'
-import { urlOf } from '../files/store.js'
+import { shown } from '../files/receive.js'
 import { acceptedLine } from './accepted-line.js'
+import { nameOfAttachment } from './attachment-paths.js'
 import { isForClient } from './client-error.js'
 import { isPageFile, nameOfFile } from './file-names.js'
 import { flatTags } from './flat-tags.js'
@@ -28,7 +29,8 @@ const ATTEMPTS_MAX = 3
 export const BEYOND_LIMIT = Symbol('beyond the write limit')
 
 const OTHER_KIND =
-  'Only Markdown, in files whose names end in “.md”, and pictures (PNG, JPEG, WebP, GIF) are taken.'
+  'Only Markdown, in files whose names end in “.md”, pictures (PNG, JPEG, WebP, GIF) and ' +
+  'documents such as PDF are taken.'
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
@@ -64,12 +66,13 @@ export function createSaves ({ store, pictures, ...reading }) {
     async savePicture (picture, { attribution, mayWrite }) {
       const { path } = picture
       const bytes = await picture.read(pictures.maxBytes)
-      const there = await pictures.findWhole(bytes)
-      if (there !== null) return { path, url: urlOf(there), result: 'unchanged' }
+      const name = nameOfAttachment(path)
+      const there = await pictures.findWhole(bytes, name)
+      if (there !== null) return { path, url: shown(there, name).url, result: 'unchanged' }
       if (!await mayWrite()) return BEYOND_LIMIT
       const { alt, author } = aboutPicture(picture)
-      const { file, created } = await pictures.saveWhole(bytes, attribution.author || author, alt)
-      return { path, url: urlOf(file), result: created ? 'created' : 'unchanged' }
+      const { file, created } = await pictures.saveWhole(bytes, { author: attribution.author || author, alt, name })
+      return { path, url: shown(file, name).url, result: created ? 'created' : 'unchanged' }
     },
 
     /** @param {Run} run */

@@ -1,7 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { readableDuration } from '../readable.js'
 import { isForClient } from './client-error.js'
-import { isPageFile, isPictureFile } from './file-names.js'
+import { isUploadFile } from './attachment-paths.js'
+import { isPageFile } from './file-names.js'
 import { Folder } from './folder.js'
 import { BEYOND_LIMIT, createSaves } from './import-saves.js'
 
@@ -22,8 +23,8 @@ const UNEXPECTED = 'Something went wrong in the wiki with this file. It has been
 /** @typedef {'replace' | 'keep' | 'fail'} OnConflict  what to do with a page that has another text already */
 
 /**
- * A page has a `name`, a stored picture a `url`. `missing`: files that its links name and that are not there, at most
- * 20; `reason`: why it is refused, or its links were left as they are.
+ * A page has a `name`, a stored picture or other file a `url`. `missing`: files that its links name and that are not
+ * there, at most 20; `reason`: why it is refused, or its links were left as they are.
  * @typedef {object} ImportLine
  * @property {string} path
  * @property {Result} result
@@ -58,8 +59,8 @@ export function createImport ({ isUnavailable, log, ...parts }) {
 
   /**
    * @param {Archive} files @param {Options} options
-   * @returns {AsyncGenerator<ImportLine | ImportTotals | null>} a line for each picture, then for each other file; null
-   *   while nothing is done; at last the totals
+   * @returns {AsyncGenerator<ImportLine | ImportTotals | null>} a line for each picture and other file, then for each
+   *   page; null while nothing is done; at last the totals
    */
   return async function * importFiles (files, options) {
     /** @type {ImportTotals} */
@@ -99,7 +100,7 @@ async function * survey (files, run, { identify, savePicture }) {
   // The second reading reports where the archive breaks off.
   for await (const file of untilBroken(files(), { done: true })) {
     if (++count % FILES_PER_PULSE === 0) yield null
-    if (isPicture(file)) {
+    if (isUpload(file)) {
       const line = isPaused(run)
         ? BEYOND_LIMIT
         : await savePicture(file, run).catch((error) => run.refused(file.path, error))
@@ -135,7 +136,7 @@ async function * savePages (files, run, { createPageSave }) {
   }
   try {
     for await (const file of untilBroken(files(), run.totals)) {
-      if (isPicture(file)) continue
+      if (isUpload(file)) continue
       if (isPaused(run)) {
         countLeft(run)
         continue
@@ -170,7 +171,7 @@ function createRefused ({ isUnavailable, log }) {
 }
 
 /** @param {ArchiveFile} file */
-const isPicture = ({ path, error }) => !error && isPictureFile(path)
+const isUpload = ({ path, error }) => !error && isUploadFile(path)
 
 /** @param {Run} run */
 const isPaused = ({ totals }) => totals.left !== undefined

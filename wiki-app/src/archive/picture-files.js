@@ -1,13 +1,15 @@
 import { urlOf } from '../files/store.js'
 import { ALT_SCHEMA, AUTHOR_SCHEMA } from '../writing/change.js'
 import { readableAlt, visibleAuthor } from '../pages/visible.js'
+import { nameOfAttachment, pathOfAttachment } from './attachment-paths.js'
 import { acceptedLine } from './accepted-line.js'
 import { unescaped } from './file-names.js'
 
+/** @import {StoredFile} from '../files/model.js' */
 /** @import {FileStore} from '../files/store.js' */
 
-/** The name of a picture in an export says nothing. */
-const EXPORTED = /(?:^|\/)files\/[0-9a-f]{32}\.\w+$/
+/** The name of a picture in an export says nothing; an attachment has its own. */
+const EXPORTED = /(?:^|\/)files\/[0-9a-f]{32}(?:\.\w+|\/[^/]+)$/
 
 /** What a picture shows, and who uploaded it: both may be ''. @typedef {{alt: string, author: string}} About */
 
@@ -18,22 +20,29 @@ const EXPORTED = /(?:^|\/)files\/[0-9a-f]{32}\.\w+$/
 export async function * pictureFiles (pictures) {
   for await (const picture of pictures.all()) {
     const { alt = '', author } = picture.metadata
-    yield {
-      path: urlOf(picture).slice(1),
-      modifiedAt: picture.uploadDate,
-      isCompressed: true,
-      comment: JSON.stringify({ alt, author }),
-      open: () => pictures.read(picture)
+    for (const path of pathsOf(picture)) {
+      yield {
+        path,
+        modifiedAt: picture.uploadDate,
+        // Only pictures certainly are.
+        isCompressed: picture.metadata.names === undefined,
+        comment: JSON.stringify({ alt, author }),
+        open: () => pictures.read(picture)
+      }
     }
   }
 }
+
+/** @param {StoredFile} file @returns {string[]} one for each name */
+export const pathsOf = (file) =>
+  file.metadata.names?.map((name) => pathOfAttachment(file.filename, name)) ?? [urlOf(file).slice(1)]
 
 /** @param {import('./unzip.js').ArchiveFile} file  may be hostile @returns {About} */
 export function aboutPicture ({ path, comment = '' }) {
   const { alt, author } = fieldsIn(comment)
   const name = unescaped(path.slice(path.lastIndexOf('/') + 1, path.lastIndexOf('.')))
   return {
-    alt: acceptedLine(alt ?? (EXPORTED.test(path) ? '' : name), ALT_SCHEMA, readableAlt),
+    alt: acceptedLine(alt ?? (EXPORTED.test(path) || nameOfAttachment(path) !== undefined ? '' : name), ALT_SCHEMA, readableAlt),
     author: acceptedLine(author, AUTHOR_SCHEMA, visibleAuthor)
   }
 }

@@ -6,6 +6,7 @@ import { renderFor } from '../views.js'
 
 /** Of each kind; the totals count all. */
 const LISTED_MAX = 500
+const ATTACHMENT = /^\/files\/[^/]+\//
 /** No template contains it. */
 const MARK = '\u0000'
 
@@ -30,6 +31,7 @@ function createSummary () {
   /** @type {Record<Result, number>} */
   const files = { created: 0, replaced: 0, unchanged: 0, kept: 0, refused: 0 }
   const pictures = { created: 0, unchanged: 0 }
+  const attachments = { created: 0, unchanged: 0 }
   /** @type {Record<Result | 'missing' | 'untouched', ReturnType<typeof createList>>} */
   const lists = {
     created: createList(),
@@ -52,7 +54,8 @@ function createSummary () {
       }
       const { result, name, url, missing, reason } = line
       if (url !== undefined) {
-        pictures[result === 'created' ? 'created' : 'unchanged']++
+        const kind = ATTACHMENT.test(url) ? attachments : pictures
+        kind[result === 'created' ? 'created' : 'unchanged']++
         return
       }
       const item = { ...line, ...(name !== undefined && { url: viewUrl(name) }) }
@@ -62,7 +65,7 @@ function createSummary () {
       if (result !== 'refused' && reason !== undefined) lists.untouched.add(item)
     },
 
-    shown: () => ({ ...totals, lists, counted, sentence: sentenceOf(files, pictures) })
+    shown: () => ({ ...totals, lists, counted, sentence: sentenceOf(files, pictures, attachments) })
   }
 }
 
@@ -81,8 +84,11 @@ function createList () {
   }
 }
 
-/** @param {Record<Result, number>} files @param {{created: number, unchanged: number}} pictures */
-function sentenceOf (files, pictures) {
+/**
+ * @typedef {{created: number, unchanged: number}} Stored
+ * @param {Record<Result, number>} files @param {Stored} pictures @param {Stored} attachments
+ */
+function sentenceOf (files, pictures, attachments) {
   const parts = /** @type {[number, string, string][]} */ ([
     [files.created, 'page', 'made'],
     [files.replaced, 'page', 'replaced'],
@@ -90,6 +96,8 @@ function sentenceOf (files, pictures) {
     [files.kept, 'page', 'kept as before'],
     [pictures.created, 'picture', 'stored'],
     [pictures.unchanged, 'picture', 'already there'],
+    [attachments.created, 'other file', 'stored'],
+    [attachments.unchanged, 'other file', 'already there'],
     [files.refused, 'file', 'not taken']
   ])
   const words = parts.filter(([count]) => count > 0).map(([count, what, became]) => `${counted(count, what)} ${became}`)

@@ -1,21 +1,24 @@
 import { form, insert, say, SIGNED_OUT, text, writing } from './editor-form.js'
 import { make } from './make.js'
 
-const PICTURES = 'image/png,image/jpeg,image/webp,image/gif'
+const PICTURES = ['image/png', 'image/jpeg', 'image/webp', 'image/gif']
 const TOO_LARGE =
-  'The wiki did not answer, or the picture is too large for what is between. Try again, or make it smaller.'
+  'The wiki did not answer, or the file is too large for what is between. Try again, or make it smaller.'
 
 const author = /** @type {HTMLInputElement | null} */ (form.elements.namedItem('author'))
 
 /** What the picture shows, until somebody says better. @param {File} file */
 const nameOf = ({ name }) => name.replace(/\.\w+$/, '').replace(/[[\]\\\n]/g, ' ').trim()
 
-/** @param {File} file @returns {Promise<string>} the picture's address */
+/**
+ * What is no picture becomes a link; the wiki decides, by what is in the file.
+ * @param {File} file @returns {Promise<string>} its line
+ */
 function send (file) {
   const body = new FormData()
   // Fields come before the file.
   body.append('author', author?.value ?? '')
-  body.append('alt', nameOf(file).slice(0, 200))
+  if (PICTURES.includes(file.type)) body.append('alt', nameOf(file).slice(0, 200))
   body.append('file', file)
   const request = new XMLHttpRequest()
   request.open('POST', '/edit/upload')
@@ -25,8 +28,8 @@ function send (file) {
   return new Promise((resolve, reject) => {
     request.onloadend = () => {
       try {
-        const { url, detail } = JSON.parse(request.responseText)
-        if (url) resolve(url)
+        const { url, name, markdown, detail } = JSON.parse(request.responseText)
+        if (url) resolve(name ? markdown : `![${nameOf(file)}](${url})`)
         else reject(new Error(request.status === 401 ? SIGNED_OUT : detail))
       } catch {
         reject(new Error(TOO_LARGE))
@@ -42,8 +45,7 @@ function upload (files) {
   for (const file of files) {
     sending = sending.then(async () => {
       try {
-        const url = await send(file)
-        insert(`![${nameOf(file)}](${url})`)
+        insert(await send(file))
         say(`${file.name} is uploaded; its line is in the text.`)
       } catch (error) {
         say(`${file.name} was not uploaded. ${/** @type {Error} */ (error).message}`, true)
@@ -52,14 +54,20 @@ function upload (files) {
   }
 }
 
-const picker = make('input', { type: 'file', accept: PICTURES, multiple: true, hidden: true })
-picker.onchange = () => {
-  upload([...picker.files ?? []])
-  picker.value = ''
+/** @param {string} accept  types; '' for all */
+function createPicker (accept) {
+  const picker = make('input', { type: 'file', accept, multiple: true, hidden: true })
+  picker.onchange = () => {
+    upload([...picker.files ?? []])
+    picker.value = ''
+  }
+  writing.append(picker)
+  return () => picker.click()
 }
-writing.append(picker)
 
-export const choosePicture = () => picker.click()
+/** Phones offer the camera for pictures. */
+export const choosePicture = createPicker(PICTURES.join())
+export const chooseFile = createPicker('')
 
 text.ondragover = (/** @type {DragEvent} */ event) => {
   if (event.dataTransfer?.types.includes('Files')) event.preventDefault()

@@ -1,5 +1,5 @@
 import { insert, text, writing } from './editor-form.js'
-import { choosePicture } from './editor-pictures.js'
+import { chooseFile, choosePicture } from './editor-pictures.js'
 import { make } from './make.js'
 
 const TABLE = '| Column | Column |\n|--------|--------|\n| cell   | cell   |\n'
@@ -58,6 +58,7 @@ const TOOLS = [
   ['Italic', () => surround('*', 'italic'), 'i'],
   ['Link', link, 'k'],
   ['Picture', choosePicture],
+  ['File', chooseFile],
   ['Heading', () => beginLines('## ')],
   ['List', () => beginLines('- ')],
   ['Code', code],

@@ -18,12 +18,14 @@ const TooManyPixels = createError('WIKI_TOO_MANY_PIXELS', 'The picture has %d ×
 
 const PIXELS_MAX = 50_000_000
 const SIGNATURE_BYTES = 12
+const RIFF_FORM_AT = 8
 
-/** @type {{name: string, type: string, extension: string, signature: string, parse: Parser}[]} */
+/** `form`: of a RIFF file, which may also be sound. */
+/** @type {{name: string, type: string, extension: string, signature: string, form?: string, parse: Parser}[]} */
 const KINDS = [
   { name: 'PNG', type: 'image/png', extension: 'png', signature: '\x89PNG\r\n\x1a\n', parse: parsePng },
   { name: 'JPEG', type: 'image/jpeg', extension: 'jpg', signature: '\xff\xd8\xff', parse: parseJpeg },
-  { name: 'WebP', type: 'image/webp', extension: 'webp', signature: 'RIFF', parse: parseWebp },
+  { name: 'WebP', type: 'image/webp', extension: 'webp', signature: 'RIFF', form: 'WEBP', parse: parseWebp },
   { name: 'GIF', type: 'image/gif', extension: 'gif', signature: 'GIF8', parse: parseGif }
 ]
 
@@ -58,7 +60,9 @@ export function inspectImage () {
 /** @param {Bytes} bytes @param {(image: Image) => void} onEnd  called at once: no later piece counts as a part */
 async function parse (bytes, onEnd) {
   const head = await bytes.peek(SIGNATURE_BYTES).catch(() => Buffer.alloc(0))
-  const kind = KINDS.find(({ signature }) => head.toString('latin1').startsWith(signature))
+  const start = head.toString('latin1')
+  const kind = KINDS.find(({ signature, form = '' }) =>
+    start.startsWith(signature) && start.startsWith(form, RIFF_FORM_AT))
   if (kind === undefined) throw new NotAnImage()
   const { name, type, extension, parse: read } = kind
   let size = { width: 0, height: 0 }

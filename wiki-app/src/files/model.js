@@ -16,10 +16,13 @@ const BUCKET = 'files'
  * @property {Metadata} metadata
  *
  * @typedef {{store: StorageName, id: Types.ObjectId}} Place  of the bytes, see Key in storage/storage.js
- * @typedef {{type: string, extension: string, width: number, height: number, author: string, alt?: string,
- *   place?: Place}} Metadata
+ * @typedef {{type: string, author: string, alt?: string, place?: Place} &
+ *   (Picture | Attachment)} Metadata
  *   `alt`: what the picture shows, its name in lists; none before there were such names. `place`: none is the database,
  *   under the `_id` of the document
+ * @typedef {{extension: string, width: number, height: number, names?: undefined}} Picture  pixels
+ * @typedef {{names: string[], extension?: undefined, width?: undefined, height?: undefined}} Attachment
+ *   `names`: those that it was uploaded with, the first one first; its addresses end in them
  */
 /**
  * Why there is nothing at its address.
@@ -38,6 +41,7 @@ const fileSchema = new mongoose.Schema({
     height: Number,
     author: String,
     alt: String,
+    names: { type: [String], default: undefined },
     place: new mongoose.Schema({ store: String, id: mongoose.Schema.Types.ObjectId }, { _id: false })
   }
 }, { collection: `${BUCKET}.files`, versionKey: false, strict: 'throw', strictQuery: 'throw' })

@@ -13,8 +13,8 @@ import { shown } from './receive.js'
 /** @import {StoredFile} from './model.js' */
 /** @import {FileStore} from './store.js' */
 
-const FileMissing = createError('WIKI_FILE_MISSING', 'There is no such file.', 404)
-const FileDeleted = createError('WIKI_FILE_DELETED', 'The picture at this address was deleted on %s.', 404)
+export const FileMissing = createError('WIKI_FILE_MISSING', 'There is no such file.', 404)
+const FileDeleted = createError('WIKI_FILE_DELETED', 'The %s at this address was deleted on %s.', 404)
 
 /** More of the pages that show a picture are not named. */
 const PAGES_MAX = 20
@@ -27,18 +27,19 @@ const DELETE_SCHEMA = {
 }
 
 /**
- * Of a route with `:file`.
+ * Of a route with `:file`: a picture has an extension, an attachment none.
  * @param {FastifyRequest} request @param {FileStore} files
  * @returns {Promise<StoredFile>} @throws {Error} 404, which says when it was deleted
  */
 export async function fileIn ({ params }, files) {
-  const [, hash, extension] = /^([0-9a-f]{32})\.(png|jpg|webp|gif)$/
+  const [, hash, extension] = /^([0-9a-f]{32})(?:\.(png|jpg|webp|gif))?$/
     .exec(/** @type {{file: string}} */ (params).file) ?? []
   if (hash === undefined) throw new FileMissing()
   const file = await files.find(hash)
   if (file !== null && file.metadata.extension === extension) return file
   const deleted = file === null ? await files.findDeleted(hash) : null
-  throw deleted === null ? new FileMissing() : new FileDeleted(readableTime(deleted.deleted_at.toISOString()))
+  if (deleted === null) throw new FileMissing()
+  throw new FileDeleted(extension === undefined ? 'file' : 'picture', readableTime(deleted.deleted_at.toISOString()))
 }
 
 /**
@@ -57,9 +58,10 @@ export async function pictureRoutes (app, { files, search }) {
     const found = await search.byText({ q: file.filename, skip: 0, limit: PAGES_MAX }).catch(noTexts)
     const item = shown(file)
     return reply.type(HTML).send(renderFor(request, 'picture', {
-      title: item.alt || `Picture of ${item.time}`,
+      title: item.alt || (item.name ?? `Picture of ${item.time}`),
       item,
       altMaxChars: ALT_SCHEMA.maxLength,
+      others: file.metadata.names?.slice(1).map((name) => shown(file, name).markdown) ?? [],
       deleteUrl: item.editUrl.replace('/picture/', '/delete-picture/'),
       pages: found.items.map(({ name }) => ({ name, url: viewUrl(name) })),
       more: found.more,

@@ -1,4 +1,5 @@
 import { defineFileModels } from './model.js'
+import { createRoom } from './room.js'
 import { createFileStore } from './store.js'
 import { claimPlaces } from './storage/places.js'
 import { createStorages } from './storage/storages.js'
@@ -11,6 +12,8 @@ import { createSweeper } from './storage/sweeper.js'
 /** @import {Config} from '../settings.js' */
 /** @import {CreateS3} from './storage/storages.js' */
 
+const MIB = 1_048_576
+
 /**
  * @param {{config: Config, log: FastifyBaseLogger, connection: Connection, createS3?: CreateS3,
  *   later: Later, purges?: import('./store.js').Purges}} parts  `createS3`: where the settings name a bucket
@@ -18,7 +21,8 @@ import { createSweeper } from './storage/sweeper.js'
 export function createPictures ({ config, log, connection, createS3, later, purges }) {
   const models = defineFileModels(connection)
   const storages = createStorages(config, { chunks: models.Chunks, createS3 })
-  const files = createFileStore({ models, storages, maxBytes: config.UPLOAD_MAX_BYTES, later, purges, log })
+  const room = createRoom(models, config.UPLOADS_MAX_MIB * MIB)
+  const files = createFileStore({ models, storages, room, maxBytes: config.UPLOAD_MAX_BYTES, later, purges, log })
   const mayWrite = config.ACCESS !== 'read-only'
   const sweeper = createSweeper({ connection, models, storages, log })
   const upkeep = {

@@ -2,7 +2,9 @@ import createError from '@fastify/error'
 import { personIn } from '../access/access.js'
 import { readableSize, readableTime } from '../readable.js'
 import { readableAlt, visibleAuthor } from '../pages/visible.js'
-import { FileTooLarge, urlOf } from './store.js'
+import { attachmentName } from './attachment-name.js'
+import { FileTooLarge } from './inspected.js'
+import { urlOf } from './store.js'
 
 /** @import {FastifyRequest, onRequestHookHandler} from 'fastify' */
 /** @import {FileStore} from './store.js' */
@@ -22,18 +24,20 @@ export const refuseLarger = (maxBytes) => (request, reply, done) => {
 /**
  * The author is the signed-in user, whatever the form says.
  * @param {FileStore} files @param {FastifyRequest} request @param {AsyncIterable<Buffer>} source
- * @param {{author?: string, alt?: string}} said  `alt`: what the picture shows
+ * @param {{author?: string, alt?: string, name?: string}} said  `alt`: what the picture shows; `name`: of the file;
+ *   without one only pictures are taken
  * @returns {Promise<{item: ReturnType<typeof shown>, created: boolean}>} not created: it was there already, and gets
  *   this name only if it had none
  * @throws {Error} 400 when it breaks off, 413, 415
  */
-export async function receive (files, request, source, { author, alt = '' }) {
+export async function receive (files, request, source, { author, alt: shows = '', name: given }) {
   try {
     const by = personIn(request)?.name ?? visibleAuthor(author) ?? ''
-    const name = readableAlt(alt)
-    const { file, created } = await files.save(whole(source), by, name)
-    const named = !created && name !== '' && !file.metadata.alt ? await files.rename(file.filename, name) : file
-    return { item: shown(named ?? file), created }
+    const alt = readableAlt(shows)
+    const name = given === undefined ? undefined : attachmentName(given)
+    const { file, created } = await files.save(whole(source), { author: by, alt, name })
+    const named = !created && alt !== '' && !file.metadata.alt ? await files.rename(file.filename, alt) : file
+    return { item: shown(named ?? file, name), created }
   } catch (error) {
     // A client that still sends would not read the response.
     request.raw.resume()
@@ -56,23 +60,32 @@ async function * whole (source) {
 }
 
 /** What Markdown would take for a mark. */
-const MARKS = /[\\`*_[\]<&~|]/g
+const MARKS = /[\\`*_[\]<&~|$]/g
 
-/** @param {import('./model.js').StoredFile} file */
-export function shown (file) {
-  const { length, uploadDate, metadata: { type, width, height, author, alt = '' } } = file
-  const url = urlOf(file)
+/** @param {string} text */
+const escaped = (text) => text.replace(MARKS, '\\$&')
+
+/**
+ * @param {import('./model.js').StoredFile} file
+ * @param {string} [wanted]  name of an attachment; the first one where it does not have that
+ */
+export function shown (file, wanted = '') {
+  const { filename, length, uploadDate, metadata: { type, extension, names, width, height, author, alt = '' } } = file
+  const name = names?.includes(wanted) ? wanted : names?.[0]
+  const url = urlOf(file, name)
+  const size = readableSize(length)
   const at = uploadDate.toISOString()
   return {
     url,
-    editUrl: `/edit/picture${url.slice('/files'.length)}`,
+    editUrl: `/edit/picture/${filename}${extension === undefined ? '' : `.${extension}`}`,
+    name,
     alt,
-    markdown: `![${alt.replace(MARKS, '\\$&')}](${url})`,
+    markdown: name === undefined ? `![${escaped(alt)}](${url})` : `[${escaped(name)}](${url}) (${size})`,
     type,
     width,
     height,
     bytes: length,
-    size: readableSize(length),
+    size,
     author,
     at,
     time: readableTime(at)

@@ -1,33 +1,28 @@
 import multipart from '@fastify/multipart'
 import createError from '@fastify/error'
-import fresh from 'fresh'
 import { ALT_SCHEMA, AUTHOR_SCHEMA, fits } from '../writing/change.js'
 import { redirectUnknownQuery } from '../http/known-query.js'
+import { isMisspelt } from '../reading/address.js'
 import { sendRevalidated } from '../http/send-revalidated.js'
 import { HTML, renderFor, wantsHtml } from '../views.js'
-import { fileIn } from './picture-routes.js'
+import { asDownload } from './attachment-name.js'
+import { FileMissing, fileIn } from './picture-routes.js'
 import { asRefusal, receive, refuseLarger, shown } from './receive.js'
 import { NotAnImage } from './image.js'
+import { sendFile } from './send-file.js'
+import { urlOf } from './store.js'
 
 /** @import {Services} from '../services.js' */
 
 const NoFile = createError(
   'WIKI_NO_FILE',
-  'No file was sent: choose a picture first. In a form the fields come before the file.',
+  'No file was sent: choose one first. In a form the fields come before the file.',
   400
 )
 const InvalidField = createError('WIKI_INVALID_FIELD', '%s has at most %d characters, on one line.', 400)
 
 const FILES_PER_PART = 24
 const FIELD_MAX_BYTES = 4 * ALT_SCHEMA.maxLength
-
-/** RFC 8246 */
-const FOR_EVER = 'public, max-age=31536000, immutable'
-/** It loads and runs nothing, whatever a browser takes it for. */
-const FILE_SECURITY = "default-src 'none'; sandbox"
-
-/** nginx/conf/pictures.conf sets it on each request, so that no client can. */
-const OF_NGINX = 'x-picture-files'
 
 const LIST_SCHEMA = {
   querystring: { type: 'object', properties: { before: { type: 'string', pattern: '^[0-9a-f]{24}$' } } }
@@ -50,7 +45,8 @@ export async function fileRoutes (app, { files, maxBytes, policy }) {
     if (part === undefined || part.fieldname !== 'file') throw new NoFile()
     const said = {
       author: fieldIn(part.fields.author, AUTHOR_SCHEMA, 'The name of an author'),
-      alt: fieldIn(part.fields.alt, ALT_SCHEMA, 'The name of a picture')
+      alt: fieldIn(part.fields.alt, ALT_SCHEMA, 'The name of a picture'),
+      name: part.filename ?? ''
     }
     const { item, created } = await receive(files, request, part.file, said)
     reply.code(created ? 201 : 200)
@@ -58,16 +54,16 @@ export async function fileRoutes (app, { files, maxBytes, policy }) {
       return reply.type(HTML).send(renderFor(request, 'files',
         { title: created ? 'Uploaded' : 'It was there already', items: [item], one: true }))
     }
-    const { url, alt, markdown, type, width, height, bytes } = item
-    return reply.header('location', url).send({ url, alt, markdown, type, width, height, bytes, created })
+    const { url, name, alt, markdown, type, width, height, bytes } = item
+    return reply.header('location', url).send({ url, name, alt, markdown, type, width, height, bytes, created })
   })
 
   app.get('/files', { config: { costly: 'list' }, schema: LIST_SCHEMA }, async (request, reply) => {
     const { before } = /** @type {{before?: string}} */ (request.query)
     const { items, more } = await files.list({ before, limit: FILES_PER_PART })
     const body = renderFor(request, 'files', {
-      title: 'Pictures',
-      items: items.map(shown),
+      title: 'Pictures and files',
+      items: items.map((file) => shown(file)),
       one: false,
       first: before === undefined,
       nextUrl: more ? `/files?before=${items[items.length - 1]._id}` : null,
@@ -81,28 +77,31 @@ export async function fileRoutes (app, { files, maxBytes, policy }) {
     url: '/files/:file',
     handler: async (request, reply) => {
       const file = await fileIn(request, files)
-      const validators = { etag: `"${file.filename}"`, 'last-modified': file.uploadDate.toUTCString() }
-      const policy = { ...validators, 'cache-control': FOR_EVER, 'content-security-policy': FILE_SECURITY }
-      if (fresh(request.headers, validators)) return reply.headers(policy).code(304).send()
-      const headers = { ...policy, 'content-type': file.metadata.type, 'content-disposition': 'inline' }
-      const internalUrl = request.headers[OF_NGINX] === undefined ? null : files.internalUrl(file)
-      if (internalUrl !== null && request.method === 'GET') return leaveToNginx(reply, headers, internalUrl)
-      const body = request.method === 'HEAD' ? undefined : await files.read(file)
-      return reply.headers({ ...headers, 'content-length': file.length }).send(body)
+      if (file.metadata.names !== undefined) throw new FileMissing()
+      return sendFile(request, reply, file, { disposition: 'inline', files })
+    }
+  })
+
+  app.route({
+    method: ['GET', 'HEAD'],
+    url: '/files/:file/:name',
+    handler: async (request, reply) => {
+      const file = await fileIn(request, files)
+      const { name } = /** @type {{name: string}} */ (request.params)
+      const url = urlOfName(file, name)
+      if (isMisspelt(request, url)) return reply.header('cache-control', 'no-store').redirect(url, 301)
+      return sendFile(request, reply, file, { disposition: asDownload(name), files })
     }
   })
 }
 
 /**
- * nginx sends the file, and ranges of it. Of this response's headers it keeps few, and those also for a file that is
- * not there; nginx/conf/pictures.conf takes the others from it.
- * https://nginx.org/en/docs/http/ngx_http_proxy_module.html#proxy_ignore_headers
- * @param {import('fastify').FastifyReply} reply @param {Record<string, string>} headers @param {string} internalUrl
+ * Only of names of its uploads: no link gives a file a name of its own, and a deletion purges every address.
+ * @param {import('./model.js').StoredFile} file @param {string} name @throws {Error} 404
  */
-function leaveToNginx (reply, { 'cache-control': cacheControl, ...headers }, internalUrl) {
-  return reply
-    .headers({ ...headers, 'x-accel-redirect': internalUrl, 'x-picture-cache-control': cacheControl })
-    .send()
+function urlOfName (file, name) {
+  if (!file.metadata.names?.includes(name)) throw new FileMissing()
+  return urlOf(file, name)
 }
 
 /**

@@ -1,10 +1,9 @@
 import { createHash } from 'node:crypto'
-import createError from '@fastify/error'
 import mongoose from 'mongoose'
-import { readableSize } from '../readable.js'
 import { inTransaction } from '../database/transaction.js'
 import { createSemaphore } from '../http/semaphore.js'
-import { inspectImage } from './image.js'
+import { encodeAttachmentName } from './attachment-name.js'
+import { inspected, nameOf } from './inspected.js'
 import { CHUNK_BYTES } from './storage/chunks.js'
 import { BytesMissing } from './storage/storage.js'
 import { keyOf, storageNameOf } from './storage/storages.js'
@@ -15,14 +14,10 @@ import { keyOf, storageNameOf } from './storage/storages.js'
 /** @import {DeletedFile, StoredFile, defineFileModels} from './model.js' */
 /** @import {Key, StorageName} from './storage/storage.js' */
 /** @import {Storages} from './storage/storages.js' */
+/** @import {Room} from './room.js' */
 
 const { mongo } = mongoose
 
-export const FileTooLarge = createError(
-  'WIKI_FILE_TOO_LARGE',
-  'The picture is larger than %s. Make it smaller, or save it as JPEG or WebP.',
-  413
-)
 /** Each buffers a megabyte while its client sends: 30 s at most. */
 const ARRIVING_MAX = 16
 const DUPLICATE_KEY = 11_000
@@ -30,11 +25,15 @@ const LISTED_AT_ONCE = 100
 /** A picture that is stored and deleted at the same moment. */
 const TRIES = 3
 
-/** @param {import('node:crypto').Hash} hash  SHA-256 of the content */
-const nameOf = (hash) => hash.digest('hex').slice(0, 32)
+/** More would be a way to fill caches: each is an address, and a deletion purges them all. */
+const NAMES_MAX = 20
+
+/** @param {StoredFile} file @param {string} [name]  of an attachment that has several @returns {string} */
+export const urlOf = ({ filename, metadata: { extension, names } }, name = names?.[0]) =>
+  `/files/${filename}${name === undefined ? `.${extension}` : `/${encodeAttachmentName(name)}`}`
 
 /** @param {StoredFile} file */
-export const urlOf = ({ filename, metadata: { extension } }) => `/files/${filename}.${extension}`
+const urlsOf = (file) => file.metadata.names?.map((name) => urlOf(file, name)) ?? [urlOf(file)]
 
 /**
  * As of the page store: what is no longer true in caches.
@@ -45,12 +44,15 @@ const NO_PURGES = { ofUrls: () => [], added: () => {} }
 
 /**
  * Named by the hash of the content: a URL always has the same bytes.
- * @typedef {{models: ReturnType<typeof defineFileModels>, storages: Storages, maxBytes: number, later: Later,
- *   purges?: Purges, log: Pick<FastifyBaseLogger, 'warn'>}} Options
+ * @typedef {{models: ReturnType<typeof defineFileModels>, storages: Storages, room: Room, maxBytes: number,
+ *   later: Later, purges?: Purges, log: Pick<FastifyBaseLogger, 'warn'>}} Options
+ * @typedef {{author: string, alt?: string, name?: string}} About  `alt`: what it shows; `name`: of an attachment, as
+ *   `attachmentName` has it; without one only pictures are taken
  * @param {Options} options  `maxBytes`: of one file
  */
 // eslint-disable-next-line max-lines-per-function -- the closure is the object
-export function createFileStore ({ models: { Files, Deleted }, storages, maxBytes, later, purges = NO_PURGES, log }) {
+export function createFileStore (options) {
+  const { models: { Files, Deleted }, storages, room, maxBytes, later, purges = NO_PURGES, log } = options
   const uploads = createSemaphore(ARRIVING_MAX)
   const readAt = (/** @type {StoredFile} */ file) =>
     storages.get(storageNameOf(file)).read(keyOf(file), file.length)
@@ -59,26 +61,42 @@ export function createFileStore ({ models: { Files, Deleted }, storages, maxByte
   const find = (name) => Files.findOne({ filename: name }).lean().exec()
 
   /**
-   * Nothing stays of a picture that is refused.
-   * @param {AsyncIterable<Buffer> | Buffer[]} source @param {string} author @param {string} [alt]  what it shows
-   * @returns {Promise<{file: StoredFile, created: boolean}>} not created: it was there already
-   * @throws {Error} 413 too many bytes or pixels, 415 no whole picture; errors of `source`
+   * Nothing stays of a file that is refused.
+   * @param {AsyncIterable<Buffer> | Buffer[]} source @param {About} about
+   * @returns {Promise<{file: StoredFile, created: boolean}>} not created: it was there already, and has the name unless
+   *   it has too many
+   * @throws {Error} 400 no bytes, 413 too many bytes or pixels, 415 no whole picture; errors of `source`
    */
-  async function store (source, author, alt = '') {
+  async function store (source, { author, alt = '', name }) {
     const { fresh } = storages
     const id = new mongo.ObjectId()
-    const inspection = inspected(source, maxBytes)
-    await fresh.put(id, inspection.pieces(), () => inspection.found().name)
-    const { name, length, image } = inspection.found()
+    await room.admit()
+    const inspection = inspected(source, { maxBytes, name })
+    await fresh.put(id, inspection.pieces(), () => inspection.found().hash)
+    const { hash, length, kind } = inspection.found()
     const place = fresh.name === 'database' ? {} : { place: { store: fresh.name, id } }
-    return keep({
+    const stored = await keep({
       _id: id,
-      filename: name,
+      filename: hash,
       length,
       chunkSize: CHUNK_BYTES,
       uploadDate: new Date(),
-      metadata: { ...image, author, alt, ...place }
+      metadata: { ...kind, author, alt, ...place }
     })
+    if (stored.created) room.take(length)
+    return stored
+  }
+
+  /** @param {StoredFile} file @returns {Promise<StoredFile | null>} the one that is there, with the name of this one */
+  async function there ({ filename, metadata: { names } }) {
+    const present = await find(filename)
+    if (names === undefined || present === null || present.metadata.names?.includes(names[0]) !== false) return present
+    const hasRoom = {
+      'metadata.names.0': mongoose.trusted({ $exists: true }),
+      [`metadata.names.${NAMES_MAX - 1}`]: mongoose.trusted({ $exists: false })
+    }
+    await Files.updateOne({ filename, ...hasRoom }, { $addToSet: { 'metadata.names': names[0] } }).exec()
+    return find(filename)
   }
 
   /**
@@ -92,7 +110,7 @@ export function createFileStore ({ models: { Files, Deleted }, storages, maxByte
         return { file, created: true }
       } catch (error) {
         if (!isDuplicate(error)) throw error
-        const present = await find(file.filename)
+        const present = await there(file)
         if (present === null && attempt < TRIES) continue
         await discard(storageNameOf(file), keyOf(file))
         if (present === null) throw error
@@ -104,7 +122,7 @@ export function createFileStore ({ models: { Files, Deleted }, storages, maxByte
   /** What fails here is collected later. @param {StorageName} name @param {Key} key */
   async function discard (name, key) {
     await storages.get(name).remove(key).catch((error) => {
-      log.warn({ err: error, place: name }, 'a picture\'s bytes could not be removed; they are collected later')
+      log.warn({ err: error, place: name }, 'the bytes of a file could not be removed; they are collected later')
     })
   }
 
@@ -115,26 +133,33 @@ export function createFileStore ({ models: { Files, Deleted }, storages, maxByte
 
     /**
      * As `store`.
-     * @param {AsyncIterable<Buffer>} source @param {string} author @param {string} [alt]
+     * @param {AsyncIterable<Buffer>} source @param {About} about
      * @throws {Error} 429 too many at once
      */
-    async save (source, author, alt) {
+    async save (source, about) {
       const release = uploads.take()
       try {
-        return await store(source, author, alt)
+        return await store(source, about)
       } finally {
         release()
       }
     },
 
     /**
-     * As `store`, for a picture that has arrived: it takes no slot.
-     * @param {Buffer} bytes @param {string} author @param {string} alt
+     * As `store`, for a file that has arrived: it takes no slot.
+     * @param {Buffer} bytes @param {About} about
      */
-    saveWhole: (bytes, author, alt) => store([bytes], author, alt),
+    saveWhole: (bytes, about) => store([bytes], about),
 
-    /** @param {Buffer} bytes @returns {Promise<StoredFile | null>} null also where `bytes` go on after the picture */
-    findWhole: (bytes) => find(nameOf(createHash('sha256').update(bytes))),
+    /**
+     * @param {Buffer} bytes @param {string} [name]  of an attachment
+     * @returns {Promise<StoredFile | null>} null also where `bytes` go on after the picture, or it has another name
+     */
+    async findWhole (bytes, name) {
+      const found = await find(nameOf(createHash('sha256').update(bytes)))
+      const { names } = found?.metadata ?? {}
+      return names === undefined || (name !== undefined && names.includes(name)) ? found : null
+    },
 
     /** @returns {AsyncIterable<StoredFile>} the oldest first */
     all: () => Files.find().sort({ _id: 1 }).lean().cursor({ batchSize: LISTED_AT_ONCE }),
@@ -155,7 +180,7 @@ export function createFileStore ({ models: { Files, Deleted }, storages, maxByte
         if (last !== null) gone = last
         const deleted = { deleted_at: new Date(), author }
         await Deleted.updateOne({ _id: file.filename }, deleted, { upsert: true, session }).exec()
-        await later(purges.ofUrls([urlOf(file), '/files']), session)
+        await later(purges.ofUrls([...urlsOf(gone), '/files']), session)
       })
       purges.added()
       await discard(storageNameOf(gone), keyOf(gone))
@@ -197,37 +222,6 @@ export function createFileStore ({ models: { Files, Deleted }, storages, maxByte
       return { items: found.slice(0, limit), more: found.length > limit }
     }
   }
-}
-
-/**
- * @param {AsyncIterable<Buffer> | Buffer[]} source @param {number} maxBytes
- * @returns what belongs to the picture, and once all of it was read, what it is
- */
-function inspected (source, maxBytes) {
-  /** @type {{name: string, length: number, image: import('./image.js').Image} | undefined} */
-  let found
-
-  async function * pieces () {
-    const hash = createHash('sha256')
-    const inspection = inspectImage()
-    let [arrived, length] = [0, 0]
-    try {
-      for await (const piece of source) {
-        arrived += piece.length
-        if (arrived > maxBytes) throw new FileTooLarge(readableSize(maxBytes))
-        const part = await inspection.feed(piece)
-        if (part.length === 0) continue
-        hash.update(part)
-        length += part.length
-        yield part
-      }
-      found = { image: await inspection.end(), name: nameOf(hash), length }
-    } finally {
-      inspection.stop()
-    }
-  }
-
-  return { pieces, found: () => /** @type {NonNullable<typeof found>} */ (found) }
 }
 
 /** @param {unknown} error  of a bulk write, too */

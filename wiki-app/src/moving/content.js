@@ -35,13 +35,14 @@
  */
 
 /**
- * Readers yield pictures before the pages that show them.
+ * Readers yield pictures, and other files, before the pages that show them.
  * @typedef {object} MovedPicture
  * @property {'picture'} kind
  * @property {string} source
  * @property {() => Promise<Buffer>} read
  * @property {string} [alt]  what it shows
  * @property {string} [author]
+ * @property {string} [name]  of a file that need not be a picture
  * @property {(url: string) => void} stored  takes the picture's address in this wiki; texts that are read afterwards
  *   may contain it
  */

@@ -1,6 +1,6 @@
 import { acceptedLine } from '../archive/accepted-line.js'
 import { isForClient } from '../archive/client-error.js'
-import { urlOf } from '../files/store.js'
+import { shown } from '../files/receive.js'
 import { readableAlt } from '../pages/visible.js'
 import { ALT_SCHEMA } from '../writing/change.js'
 import { acceptedAuthor } from './accepted.js'
@@ -16,19 +16,21 @@ export const createStorePicture = ({ files, dryRun }) =>
    * @returns {Promise<Outcome>}
    * @throws {Error} of the database, or of the place of pictures
    */
-  async function storePicture ({ source, read, alt = '', author = '', stored }) {
+  async function storePicture ({ source, read, alt = '', author = '', name, stored }) {
     try {
       const bytes = await read()
-      const there = await files.findWhole(bytes)
+      const there = await files.findWhole(bytes, name)
       if (there !== null) {
-        stored(urlOf(there))
-        return { source, name: urlOf(there), result: 'unchanged' }
+        const { url } = shown(there, name)
+        stored(url)
+        return { source, name: url, result: 'unchanged' }
       }
       if (dryRun) return { source, result: 'picture' }
       const line = acceptedLine(alt, ALT_SCHEMA, readableAlt)
-      const { file, created } = await files.saveWhole(bytes, acceptedAuthor(author), line)
-      stored(urlOf(file))
-      return { source, name: urlOf(file), result: created ? 'picture' : 'unchanged' }
+      const { file, created } = await files.saveWhole(bytes, { author: acceptedAuthor(author), alt: line, name })
+      const { url } = shown(file, name)
+      stored(url)
+      return { source, name: url, result: created ? 'picture' : 'unchanged' }
     } catch (error) {
       if (!isForClient(error) && !isOfFile(error)) throw error
       return { source, result: 'untaken', problem: /** @type {Error} */ (error).message }

@@ -15,8 +15,7 @@ export const TEXT_MAX_BYTES = 16_777_216
 export const TOO_LONG = `It is longer than ${TEXT_MAX_BYTES / 1_048_576} MiB.`
 export const NOT_UTF8 = 'It is not UTF-8.'
 export const OTHER_KIND = 'It is neither Markdown, in a file whose name ends in “.md”, nor a ' +
-  'picture (PNG, JPEG, WebP, ' +
-  'GIF).'
+  'picture (PNG, JPEG, WebP, GIF), nor a document such as PDF.'
 export const NAME_TAKEN = 'Another file is the page of that name, or no page can be called so.'
 export const PICTURE_MAX_BYTES = 67_108_864
 

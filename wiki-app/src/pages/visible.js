@@ -26,6 +26,7 @@ const SEEN = [
   '(?<=\\p{Script=Mong})[\\u180B-\\u180D\\u180F]'
 ].join('|')
 const HIDDEN_HERE = new RegExp(`(?!${SEEN})${HIDDEN}`, 'u')
+const ALL_HIDDEN_HERE = new RegExp(HIDDEN_HERE, 'gu')
 /** Act beyond their own word, unlike the marks U+200E, U+200F and U+061C. */
 const TURNING = /[\u202A-\u202E\u2066-\u2069]/u
 
@@ -35,6 +36,14 @@ const TURNING = /[\u202A-\u202E\u2066-\u2069]/u
  * @returns {string | null}
  */
 export const hiddenIn = (text) => describe(text, HIDDEN_HERE)
+
+/** @param {string} text @returns {string} without the characters that `hiddenIn` finds */
+export function withoutHidden (text) {
+  // What stands beside a character may make it one of those.
+  let rest = text
+  for (let before = ''; before !== rest;) [before, rest] = [rest, rest.replace(ALL_HIDDEN_HERE, '')]
+  return rest
+}
 
 /** An existing page keeps its name. @param {string} name  of a new page @throws {Error} 400 */
 export function refuseHiddenName (name) {

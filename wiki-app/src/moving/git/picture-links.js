@@ -1,4 +1,5 @@
-const PICTURE = '([0-9a-f]{32}\\.\\w{3,4})(?=[\\s)>"\']|$)'
+/** Also other files, whose names have a part of their own. */
+const PICTURE = '([0-9a-f]{32}(?:\\.\\w{3,4}|/[\\w.%~-]{1,600}))(?=[\\s)>"\']|$)'
 const BEFORE = '(\\]\\(<?|\\]: *<?)'
 const IN_WIKI = new RegExp(`${BEFORE}/files/${PICTURE}`, 'gm')
 const IN_FOLDER = new RegExp(`${BEFORE}((?:\\.\\./)*)files/${PICTURE}`, 'gm')

@@ -1,3 +1,4 @@
+import { nameOfAttachment } from '../../archive/attachment-paths.js'
 import { Folder } from '../../archive/folder.js'
 import { nameOfFile } from '../../archive/file-names.js'
 import { aboutPicture } from '../../archive/picture-files.js'
@@ -75,11 +76,12 @@ function * files ({ tree: { pictures, refused }, histories, objects, links }) {
       source: path,
       async read () {
         const bytes = await objects.read(hash, PICTURE_MAX_BYTES)
-        if (bytes === null) throw new Error('it is too large for a picture')
+        if (bytes === null) throw new Error('it is too large')
         return bytes
       },
       alt,
       author,
+      name: nameOfAttachment(path),
       stored: (url) => links.addPicture(path, url)
     }
   }

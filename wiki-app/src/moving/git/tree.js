@@ -1,4 +1,4 @@
-import { isPictureFile } from '../../archive/file-names.js'
+import { isUploadFile } from '../../archive/attachment-paths.js'
 import { pathRefusal } from '../../archive/paths.js'
 import { OTHER_KIND } from '../texts.js'
 import { RepositoryError, startGit } from './git.js'
@@ -13,7 +13,7 @@ const ENTRY = /^(\d+) (\w+) ([0-9a-f]+)\t([^]*)$/
  * The files of the last commit, without hidden ones.
  * @typedef {object} Tree
  * @property {Map<string, string>} pages  hashes by path
- * @property {Map<string, string>} pictures
+ * @property {Map<string, string>} pictures  and attachments
  * @property {Map<string, string>} others
  * @property {{path: string, refusal: string}[]} refused
  */
@@ -46,7 +46,7 @@ function add ({ pages, pictures, others, refused }, { mode, type, hash, path }) 
   const refusal = refusalOf(mode, type) ?? pathRefusal(path)
   if (refusal !== null) refused.push({ path, refusal })
   else if (isPage(path)) pages.set(path, hash)
-  else if (isPictureFile(path)) pictures.set(path, hash)
+  else if (isUploadFile(path)) pictures.set(path, hash)
   else {
     others.set(path, hash)
     refused.push({ path, refusal: OTHER_KIND })

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { realpath, stat } from 'node:fs/promises'
-import { isPageFile, isPictureFile } from '../../archive/file-names.js'
+import { isUploadFile, nameOfAttachment } from '../../archive/attachment-paths.js'
+import { isPageFile } from '../../archive/file-names.js'
 import { Folder } from '../../archive/folder.js'
 import { aboutPicture } from '../../archive/picture-files.js'
 import {
@@ -33,7 +34,7 @@ export async function * readMarkdown (from, { signal, onRead = () => {}, newestS
     for await (const { path, refusal } of filesBelow(root, signal)) {
       if (refusal !== undefined) yield untaken(path, refusal)
       else if (isPageFile(path)) pages.push(path)
-      else if (isPictureFile(path)) yield pictureOf(path, reading)
+      else if (isUploadFile(path)) yield pictureOf(path, reading)
       else yield { kind: 'left-out', source: path, count: 1, reason: OTHER_KIND }
     }
     const { aliases, total } = await survey(pages, reading)
@@ -123,10 +124,11 @@ const pictureOf = (path, { root, folder }) => ({
   source: path,
   async read () {
     const file = await readBelow(root, path, PICTURE_MAX_BYTES)
-    if (file === null) throw new Error('it is too large for a picture')
+    if (file === null) throw new Error('it is too large')
     return file.bytes
   },
   alt: aboutPicture(/** @type {any} */ ({ path })).alt,
+  name: nameOfAttachment(path),
   stored: (url) => folder.addPicture(path, url)
 })
 
