@@ -112,6 +112,51 @@ test('a wiki becomes a repository: a commit for each revision, with author, date
   assert.equal(git(other, 'rev-parse', 'HEAD'), git(directory, 'rev-parse', 'HEAD'), 'two exports are the same commits')
 })
 
+test('an export to git has files that are no pictures, and they are read back with their names', async (t) => {
+  const uri = wiki.freshUri()
+  const app = await wiki.build(t, { MONGODB_URI: uri })
+  const attach = async (/** @type {string} */ name, /** @type {string} */ payload) => {
+    const answer = await app.inject({
+      method: 'POST',
+      url: `/api/v1/files?${new URLSearchParams({ name })}`,
+      headers: { 'content-type': 'application/octet-stream' },
+      payload
+    })
+    assert.ok(answer.statusCode < 300, answer.body)
+    return answer.json().url
+  }
+  const urls = [await attach('My č report.pdf', 'one'), await attach('notes.md', 'two'), await attach('b.pdf', 'one')]
+  await put(app, 'A/B', { content: `[report](${urls[0]}) and [b](${urls[2]})` })
+  const directory = folder(t)
+  assert.deepEqual(await exportGit({ uri, folder: directory }), { revisions: 1, pictures: 3, names: 0 })
+  const [one, two] = [urls[0], urls[1]].map((url) => url.split('/').slice(1, 3).join('/'))
+  assert.equal(readFileSync(path.join(directory, one, 'My č report.pdf'), 'utf8'), 'one')
+  assert.match(readFileSync(path.join(directory, 'A/B.md'), 'utf8'),
+    new RegExp(`\\(\\.\\./${one}/My%20%C4%8D%20report\\.pdf\\)`), 'a forge finds it')
+  assert.deepEqual(await exportGit({ uri, folder: directory }), { revisions: 0, pictures: 0, names: 0 })
+
+  const paths = [`${one}/My č report.pdf`, `${two}/notes%2Emd`, `${one}/b.pdf`]
+  const read = []
+  let text = ''
+  for await (const thing of readGit(directory, {})) {
+    if (thing.kind === 'picture') {
+      read.push([thing.source, thing.name, String(await thing.read())])
+      thing.stored(urls[paths.indexOf(thing.source)])
+    } else if (thing.kind === 'page') for await (const { content } of thing.revisions) text = content
+    else assert.fail(JSON.stringify(thing))
+  }
+  assert.deepEqual(read.sort(), [
+    [paths[0], 'My č report.pdf', 'one'], [paths[1], 'notes.md', 'two'], [paths[2], 'b.pdf', 'one']
+  ].sort())
+  assert.equal(text, `[report](${urls[0]}) and [b](${urls[2]})`)
+
+  await app.inject({ method: 'DELETE', url: `/api/v1/${one}` })
+  assert.deepEqual(await exportGit({ uri, folder: directory }), { revisions: 0, pictures: 2, names: 0 })
+  assert.equal(git(directory, 'log', '-1', '--format=%s').trim(), 'File deleted')
+  assert.deepEqual(git(directory, '-c', 'core.quotePath=off', 'ls-files').trimEnd().split('\n').sort(),
+    ['A/B.md', paths[1]].sort())
+})
+
 test('a second export appends what is new, and the commits before stay', async (t) => {
   const uri = wiki.freshUri()
   const app = await wiki.build(t, { MONGODB_URI: uri })

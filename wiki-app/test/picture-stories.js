@@ -151,19 +151,27 @@ export function placeStories ({ name, settings: newPlace, names }) {
       await assert.rejects(writeBackup({ uri, file }), /give this command the wiki's settings PICTURE_/)
       const outside = await openOutside(settings)
       t.after(() => { for (const storage of outside) storage.close() })
+      const attached = await app.inject({
+        method: 'POST',
+        url: '/api/v1/files?name=a.pdf',
+        headers: { 'content-type': 'application/octet-stream' },
+        payload: '%PDF'
+      })
       const counts = await writeBackup({ uri, file, outside })
-      assert.deepEqual([counts['files.files'], counts['files.chunks']], [3, 4])
+      assert.deepEqual([counts['files.files'], counts['files.chunks']], [4, 5])
       assert.doesNotMatch(gunzipSync(readFileSync(file)).toString(), /"place"/)
       await verifyBackup({ uri, file })
 
       const restored = { ...settings, ...await newPlace(t), MONGODB_URI: wiki.freshUri() }
       await readBackup({ uri: restored.MONGODB_URI, file })
       const again = await wiki.build(t, restored)
+      await assertShown(again, attached.json().url, Buffer.from('%PDF'))
       for (const [index, url] of urls.entries()) await assertShown(again, url, pictures[index])
       assert.deepEqual(names(restored), [])
       const moved = await startCommand(['move', '--to', name], restored).ended
-      assert.deepEqual([moved.code, moved.output.match(/3 of 3 pictures/)?.length], [0, 1], moved.output)
-      assert.equal(names(restored).length, 3)
+      assert.deepEqual([moved.code, moved.output.match(/4 of 4 pictures/)?.length], [0, 1], moved.output)
+      assert.equal(names(restored).length, 4)
+      await assertShown(again, attached.json().url, Buffer.from('%PDF'))
       for (const [index, url] of urls.entries()) await assertShown(again, url, pictures[index])
     })
 

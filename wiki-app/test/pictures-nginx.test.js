@@ -150,6 +150,27 @@ test('what nginx does not find or may not send, the wiki answers, and no error i
   assert.equal((await startCommand(['move', '--to', 'database'], settings).ended).code, 1)
 })
 
+test('nginx sends other files as downloads, with the wiki\'s headers and in ranges', async (t) => {
+  const { app, folder, port } = await startWiki(t)
+  const bytes = Buffer.from('<!doctype html><script>alert(1)</script>'.repeat(100))
+  const answer = await app.inject({
+    method: 'POST',
+    url: '/api/v1/files?name=Poro%C4%8Dilo.html',
+    headers: { 'content-type': 'application/octet-stream' },
+    payload: bytes
+  })
+  assert.equal(answer.statusCode, 201, answer.body)
+  const { url } = answer.json()
+  const { url: door } = await startNginx(t, { wikiPort: port, folder })
+  const [own, got] = [await fetched(`http://127.0.0.1:${port}${url}`), await fetched(`${door}${url}`)]
+  assert.ok(got.body.equals(bytes))
+  for (const name of KEPT) assert.equal(got.headers.get(name), own.headers.get(name), name)
+  assert.match(String(got.headers.get('content-disposition')), /^attachment; .*''Poro%C4%8Dilo\.html$/)
+  const part = await fetched(`${door}${url}`, { range: 'bytes=100-299' })
+  assert.ok(part.status === 206 && part.body.equals(bytes.subarray(100, 300)))
+  assert.match(String(part.headers.get('content-disposition')), /^attachment; /)
+})
+
 test('the header that asks the wiki to leave a picture to nginx is nginx\'s alone', async (t) => {
   /** @type {(string | undefined)[]} */
   const seen = []

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
 import test from 'node:test'
 import { png } from '../images.js'
 import { linkIn, startMailbox } from '../mailbox.js'
@@ -114,6 +115,8 @@ async function manage (page, look) {
   await look('an account in the file')
 }
 
+const ATTACHED = 'a file that is no picture'
+
 /** Kinds of pages that an address leads to, in a wiki that everybody may write. */
 const ADDRESSES = Object.freeze({
   home: '/',
@@ -146,6 +149,7 @@ const ADDRESSES = Object.freeze({
   'pages that need care': '/care',
   'links to a page': '/links/Home',
   pictures: '/files',
+  'a file that is no picture': `/edit/picture/${createHash('sha256').update(ATTACHED).digest('hex').slice(0, 32)}`,
   API: '/api/',
   status: '/status',
   editor: '/edit/text/Home',
@@ -208,7 +212,13 @@ async function fill (app) {
   const { statusCode: stored } = await app.inject({
     method: 'POST', url: '/api/v1/files', headers: { 'content-type': 'image/png' }, payload: png(2000, 20)
   })
-  assert.deepEqual([deleted < 300, stored, linked], [true, 201, 201])
+  const { statusCode: attached } = await app.inject({
+    method: 'POST',
+    url: `/api/v1/files?name=${'a'.repeat(90)}.pdf`,
+    headers: { 'content-type': 'application/octet-stream' },
+    payload: ATTACHED
+  })
+  assert.deepEqual([deleted < 300, stored, linked, attached], [true, 201, 201, 201])
 }
 
 for (const [where, options, widths] of DEVICES) {

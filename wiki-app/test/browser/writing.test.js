@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import test from 'node:test'
 import { waitUntil } from '@stevec/harness/processes'
 import { png } from '../images.js'
@@ -401,8 +402,8 @@ test('a picture can be uploaded by button, drop and paste, and is inserted at th
     assert.match(await text.inputValue(), MARKDOWN)
   }
 
-  await transfer('drop', [...Buffer.from('<svg/>')])
-  await page.getByText('was not uploaded. This file is not a picture').waitFor()
+  await transfer('drop', [...PICTURE.buffer.subarray(0, 40)])
+  await page.getByText('was not uploaded. This PNG is damaged').waitFor()
   await page.goto('/files')
   assert.equal(await page.locator('.files img').count(), 1)
   assert.equal(await page.locator('.files img').evaluate(
@@ -410,11 +411,52 @@ test('a picture can be uploaded by button, drop and paste, and is inserted at th
   ), 8)
 })
 
+test('a PDF dropped into the text becomes a link, at which the browser downloads it under its name', async (t) => {
+  const { page } = await browser.open(t)
+  const bytes = [...Buffer.from('%PDF-1.7\n%âãÏÓ\n<script>document.title = "run"</script>')]
+  const name = 'Poročilo [1] 2026.pdf'
+  await page.goto('/edit/text/a')
+  const text = page.getByLabel('Text, in')
+  await text.evaluate((area, { name, bytes }) => {
+    const data = new DataTransfer()
+    data.items.add(new File([new Uint8Array(bytes)], name, { type: 'application/pdf' }))
+    area.dispatchEvent(new DragEvent('drop', { dataTransfer: data, cancelable: true }))
+  }, { name, bytes })
+  await page.getByText('is uploaded; its line is in the text').waitFor()
+  assert.match(await text.inputValue(), /^\[Poročilo \\\[1\\\] 2026\.pdf\]\(\/files\/[0-9a-f]{32}\/[\w.%]+\) \(\d+ bytes\)$/)
+  const chooser = page.waitForEvent('filechooser')
+  await page.getByRole('button', { name: 'File' }).click()
+  await (await chooser).setFiles({ name: 'a.html', mimeType: 'text/html', buffer: Buffer.from('<b>x') })
+  await page.getByText('a.html is uploaded').waitFor()
+  await page.getByRole('button', { name: 'Save' }).click()
+  for (const [linked, content] of /** @type {[string, Buffer][]} */ ([
+    [name, Buffer.from(bytes)], ['a.html', Buffer.from('<b>x')]
+  ])) {
+    const downloading = page.waitForEvent('download')
+    await page.getByRole('link', { name: linked }).click()
+    const download = await downloading
+    assert.equal(download.suggestedFilename(), linked)
+    assert.ok(readFileSync(await download.path()).equals(content))
+    assert.match(page.url(), /\/wiki\/a/, 'the page stays')
+  }
+})
+
+test('a file that is no picture can be uploaded without JavaScript, too', async (t) => {
+  const { page } = await browser.open(t, { javaScriptEnabled: false })
+  await page.goto('/files')
+  await page.getByLabel('File:').setInputFiles({ name: 'č.csv', mimeType: 'text/csv', buffer: Buffer.from('a,b') })
+  await page.getByRole('button', { name: 'Upload' }).click()
+  assert.match(await page.locator('code').innerText(), /^\[č\.csv\]\(\/files\/[0-9a-f]{32}\/%C4%8D\.csv\) \(3 bytes\)$/)
+  const downloading = page.waitForEvent('download')
+  await page.getByRole('link', { name: 'č.csv' }).click()
+  assert.equal((await downloading).suggestedFilename(), 'č.csv')
+})
+
 test('a picture can be uploaded without JavaScript, too', async (t) => {
   const { page } = await browser.open(t, { javaScriptEnabled: false })
   await page.goto('/files')
   await page.getByLabel('Your name').fill('Ana')
-  await page.getByLabel('Picture:').setInputFiles(PICTURE)
+  await page.getByLabel('File:').setInputFiles(PICTURE)
   await page.getByRole('button', { name: 'Upload' }).click()
   assert.match(await page.locator('code').innerText(), /^!\[\]\(\/files\/[0-9a-f]{32}\.png\)$/)
   await page.getByText('by Ana').waitFor()
