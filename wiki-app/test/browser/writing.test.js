@@ -448,7 +448,7 @@ test('a file that is no picture can be uploaded without JavaScript, too', async 
   await page.getByRole('button', { name: 'Upload' }).click()
   assert.match(await page.locator('code').innerText(), /^\[č\.csv\]\(\/files\/[0-9a-f]{32}\/%C4%8D\.csv\) \(3 bytes\)$/)
   const downloading = page.waitForEvent('download')
-  await page.getByRole('link', { name: 'č.csv' }).click()
+  await page.getByRole('link', { name: 'č.csv', exact: true }).click()
   assert.equal((await downloading).suggestedFilename(), 'č.csv')
 })
 
