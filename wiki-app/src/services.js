@@ -26,12 +26,7 @@ import { createOldRevisions } from './history/old-revisions.js'
 import { createQueue } from './queue/queue.js'
 import { createSearch } from './search/search.js'
 import { createPageStore } from './pages/store.js'
-import { createAudit } from './people/audit.js'
-import { createIdentities } from './people/identities.js'
-import { createMembers } from './people/members.js'
-import { definePeople } from './people/model.js'
-import { createOwnAccount } from './people/own-account.js'
-import { createUsers } from './people/users.js'
+import { peopleOf } from './people/people.js'
 import { WRITE_STRATEGIES } from './pages/commit.js'
 import { redisOf, replicaOf } from './shared/connections.js'
 import { createPresence } from './shared/presence.js'
@@ -40,7 +35,6 @@ import { defineShortLinks } from './short-links/model.js'
 import { createShortLinks } from './short-links/store.js'
 import { createAuthorsPool } from './threads/authors.js'
 import { createFanOut } from './watching/fan-out.js'
-import { createWatching } from './watching/watching.js'
 import { createWords } from './words/words.js'
 
 /** @import {Connection} from 'mongoose' */
@@ -198,55 +192,6 @@ function pagesOf (parts, { purgeLog, database: { connection, isUnavailable }, co
   const pages = createPageStore({ ...parts, later, fanOut: fanOut?.add })
   Object.assign(works, pages.works, fanOut?.works)
   return { pages, queue, later, fanOut }
-}
-
-/** Of a wiki that knows nobody by name. */
-const NOBODY = {
-  ...{ users: null, sessions: null, members: null, audit: null, account: null, identities: null },
-  ...{ watching: null, digests: undefined }
-}
-
-/**
- * @typedef {{config: Config, log: Log, database: Database, models: Models, history: History}} OfPeople
- * @param {import('./access/users.js').UsersFile | null} file
- * @param {OfPeople & {fanOut?: FanOut} & Pick<Parts, 'createMailer'> &
- *   Pick<typeof OWN, 'makeSessions' | 'makeDigests'>} parts
- */
-function peopleOf (file, { makeSessions, fanOut, ...parts }) {
-  if (parts.config.ACCESS !== 'users') return NOBODY
-  const { database, models } = parts
-  const { connection } = database
-  const ofMembers = { connection, models: definePeople(connection) }
-  const users = createUsers({ file, models: ofMembers.models, whileAvailable: database.whileAvailable })
-  const audit = createAudit(ofMembers)
-  const watching = whileAvailable(createWatching({ connection, models, users, fanOut }), database)
-  return {
-    users,
-    members: whileAvailable(createMembers({ ...ofMembers, audit, isInFile: users.isInFile }), database),
-    audit: whileAvailable(audit, database),
-    account: whileAvailable(createOwnAccount({ ...ofMembers, isInFile: users.isInFile }), database),
-    identities: whileAvailable(createIdentities({
-      ...ofMembers, audit, isInFile: users.isInFile, isAuthor: parts.history.isAuthor
-    }), database),
-    sessions: whileAvailable(makeSessions(connection, users), database),
-    watching,
-    digests: digestsOf({ ...parts, users, watching })
-  }
-}
-
-/**
- * With complete settings, see config.js.
- * @param {OfPeople & Pick<Parts, 'createMailer'> & Pick<typeof OWN, 'makeDigests'> &
- *   {users: import('./access/users.js').Users, watching: ReturnType<typeof createWatching>}} parts
- */
-function digestsOf ({ config, log, database, history, users, watching, createMailer, makeDigests }) {
-  const { SMTP_URL: url, MAIL_FROM: from, PUBLIC_URL: publicUrl } = config
-  if (!createMailer || !url || !from || !publicUrl) return undefined
-  const { origin: root, host: name } = new URL(publicUrl)
-  const { connection, isUnavailable } = database
-  const mailer = createMailer({ url, from, name }, log)
-  const digests = makeDigests({ connection, users, watching, history, mailer, root, isUnavailable, log })
-  return { ...digests, subscriptions: whileAvailable(digests.subscriptions, database) }
 }
 
 /** @param {Config} config @param {{connection: Connection, models: Models}} parts @returns {FanOut | undefined} */

@@ -1,0 +1,74 @@
+import { whileAvailable } from '../database/while-available.js'
+import { createWatching } from '../watching/watching.js'
+import { createAudit } from './audit.js'
+import { createIdentities } from './identities.js'
+import { createMembers } from './members.js'
+import { definePeople } from './model.js'
+import { createOwnAccount } from './own-account.js'
+import { createUsers } from './users.js'
+
+/** @import {createSessions} from '../access/sessions.js' */
+/** @import {Database} from '../database/database.js' */
+/** @import {createDigests} from '../digest/digests.js' */
+/** @import {History} from '../history/history.js' */
+/** @import {createMailer} from '../mail/mailer.js' */
+/** @import {Models} from '../pages/model.js' */
+/** @import {Config} from '../settings.js' */
+/** @import {FanOut} from '../watching/fan-out.js' */
+
+/** Of a wiki that knows nobody by name. */
+const NOBODY = {
+  users: null,
+  sessions: null,
+  members: null,
+  audit: null,
+  account: null,
+  identities: null,
+  watching: null,
+  digests: undefined
+}
+
+/**
+ * The parts of a wiki that knows people by name, and what they watch.
+ * @typedef {{config: Config, log: import('fastify').FastifyBaseLogger, database: Database, models: Models,
+ *   history: History}} OfPeople
+ * @param {import('../access/users.js').UsersFile | null} file
+ * @param {OfPeople & {fanOut?: FanOut} & {createMailer?: typeof createMailer} &
+ *   {makeSessions: typeof createSessions, makeDigests: typeof createDigests}} parts
+ */
+export function peopleOf (file, { makeSessions, fanOut, ...parts }) {
+  if (parts.config.ACCESS !== 'users') return NOBODY
+  const { database, models } = parts
+  const { connection } = database
+  const ofMembers = { connection, models: definePeople(connection) }
+  const users = createUsers({ file, models: ofMembers.models, whileAvailable: database.whileAvailable })
+  const audit = createAudit(ofMembers)
+  const watching = whileAvailable(createWatching({ connection, models, users, fanOut }), database)
+  return {
+    users,
+    members: whileAvailable(createMembers({ ...ofMembers, audit, isInFile: users.isInFile }), database),
+    audit: whileAvailable(audit, database),
+    account: whileAvailable(createOwnAccount({ ...ofMembers, isInFile: users.isInFile }), database),
+    identities: whileAvailable(createIdentities({
+      ...ofMembers, audit, isInFile: users.isInFile, isAuthor: parts.history.isAuthor
+    }), database),
+    sessions: whileAvailable(makeSessions(connection, users), database),
+    watching,
+    digests: digestsOf({ ...parts, users, watching })
+  }
+}
+
+/**
+ * With complete settings, see config.js.
+ * @param {OfPeople & {createMailer?: typeof createMailer} & {makeDigests: typeof createDigests} &
+ *   {users: import('../access/users.js').Users, watching: ReturnType<typeof createWatching>}} parts
+ */
+function digestsOf ({ config, log, database, history, users, watching, createMailer, makeDigests }) {
+  const { SMTP_URL: url, MAIL_FROM: from, PUBLIC_URL: publicUrl } = config
+  if (!createMailer || !url || !from || !publicUrl) return undefined
+  const { origin: root, host: name } = new URL(publicUrl)
+  const { connection, isUnavailable } = database
+  const mailer = createMailer({ url, from, name }, log)
+  const digests = makeDigests({ connection, users, watching, history, mailer, root, isUnavailable, log })
+  return { ...digests, subscriptions: whileAvailable(digests.subscriptions, database) }
+}
