@@ -41,6 +41,8 @@ export const head = ({ dbname = 'gardenwiki', namespaces = NAMESPACES } = {}) =>
 export const FOOT = '</mediawiki>\n'
 
 let nextId = 1
+/** By title, so that a newer dump has the same. @type {Map<string, number>} */
+const pageIds = new Map()
 
 /** @param {DumpedRevision} revision */
 export function revision ({
@@ -64,10 +66,15 @@ export function revision ({
   ].join('\n')
 }
 
-/** @param {string} title @param {DumpedRevision[]} revisions @param {{ns?: number, more?: string}} [options] */
-export const page = (title, revisions, { ns = 0, more = '' } = {}) =>
-  `  <page>\n    <title>${escaped(title)}</title>\n    <ns>${ns}</ns>\n    <id>${nextId++}</id>\n${more}` +
-  `${revisions.map(revision).join('')}  </page>\n`
+/**
+ * @param {string} title @param {DumpedRevision[]} revisions
+ * @param {{id?: number, ns?: number, more?: string}} [options]
+ */
+export function page (title, revisions, { id = pageIds.get(title) ?? nextId++, ns = 0, more = '' } = {}) {
+  pageIds.set(title, id)
+  return `  <page>\n    <title>${escaped(title)}</title>\n    <ns>${ns}</ns>\n    <id>${id}</id>\n${more}` +
+    `${revisions.map(revision).join('')}  </page>\n`
+}
 
 /** @param {string} title @param {string} target @param {{ns?: number}} [options] */
 export const redirect = (title, target, { ns = 0 } = {}) =>

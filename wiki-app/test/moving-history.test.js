@@ -122,6 +122,10 @@ test('what was written here is kept, replaced or refused, as the option says', a
   const kept = await moveIn(uri, things())
   assert.deepEqual(kept.outcomes.map(({ result }) => result), ['kept', 'kept', 'kept', 'kept', 'unchanged'])
   assert.match(String(kept.outcomes[0].problem), /written or changed here/)
+  assert.deepEqual(kept.outcomes.map(({ missing }) => missing), [1, 1, 1, 2, undefined], 'newer ones that are not here')
+  assert.equal(kept.totals.missing, 5)
+  const older = await moveIn(uri, [page('Edited', [])])
+  assert.deepEqual([older.outcomes[0].result, older.outcomes[0].missing], ['kept', undefined], 'an older file lacks nothing')
   assert.equal(kept.outcomes[2].name, 'Now')
   const refused = await moveIn(uri, things(), { onConflict: 'fail' })
   assert.deepEqual(refused.outcomes.map(({ result }) => result),
@@ -255,7 +259,7 @@ test('names, authors and texts may be anything', async (t) => {
     ['Odd', 'created']
   ])
   assert.match(String(outcomes[0].problem), /links to “a\/\/b\/” do not lead here/)
-  assert.match(String(outcomes[1].problem), /at the same moment|another page of that wiki/)
+  assert.match(String(outcomes[1].problem), /another page that was moved in/)
   assert.match(String(outcomes[7].problem), /revision 2 is longer than/)
   assert.equal(outcomes[7].untaken, 1)
   assert.match((await get(app, '/raw/Long')).body, /\uFFFD half/)
@@ -266,7 +270,7 @@ test('names, authors and texts may be anything', async (t) => {
   assert.deepEqual(odd.tags, ['a-b', 'two words'])
   assert.doesNotMatch((await get(app, '/history/Odd')).body, /<script>/)
   const again = await moveIn(uri, [page('a/b', [{ content: 'another' }])], { settings, onConflict: 'replace' })
-  assert.match(String(again.outcomes[0].problem), /another page of that wiki/)
+  assert.match(String(again.outcomes[0].problem), /another page that was moved in/)
 })
 
 test('a dry run says what would be done, and writes nothing', async () => {
@@ -311,6 +315,33 @@ test('a revision that cannot be shown is left out; an older one is the page then
   const { outcomes } = await moveIn(uri, each([page('Tall', [{}, { content: tall }])]))
   assert.deepEqual([outcomes[0].result, outcomes[0].revisions, outcomes[0].untaken], ['created', 1, 1])
   assert.match(String(outcomes[0].problem), /as a page, this text/i)
+})
+
+test('a text that cannot be shown, before a deletion or at the end of a part, loses nothing else', async (t) => {
+  const uri = wiki.freshUri()
+  const app = await wiki.build(t, { MONGODB_URI: uri })
+  const tall = { content: `[x]: /${'y'.repeat(2000)}\n\n${'[x] '.repeat(20_000)}` }
+  const gone = { content: '', deleted: true }
+  const many = (/** @type {number} */ count, /** @type {object} */ of = {}) => Array.from({ length: count }, () => of)
+  const things = () => [
+    page('Gone', [{}, tall, gone]),
+    page('Gone again', [{}, gone, tall, gone]),
+    page('Never', [tall, gone]),
+    page('Tall since', [{}, tall, gone, tall]),
+    page('In the middle', [...many(494), ...many(7, tall), ...many(2)])
+  ]
+  const { outcomes } = await moveIn(uri, things())
+  assert.deepEqual(outcomes.map(({ result, revisions, untaken = 0 }) => [result, revisions, untaken]),
+    [['created', 2, 1], ['created', 2, 1], ['untaken', 0, 1], ['created', 2, 2], ['created', 503, 0]])
+  for (const name of ['Gone', 'Gone again', 'Tall since']) {
+    assert.equal((await get(app, `/wiki/${encodeURIComponent(name)}`)).statusCode, 404, name)
+  }
+  assert.match((await get(app, '/wiki/In%20the%20middle')).body, /text 503/)
+  await untilCounted(app)
+  const before = await contents(uri)
+  const again = await moveIn(uri, things())
+  assert.equal(again.totals.revisions, 0)
+  assert.deepEqual(await contents(uri), before)
 })
 
 test('a page that was deleted there, and written again, has both in its history', async (t) => {

@@ -175,8 +175,8 @@ test('another wiki has pages of the same names, and other histories', async (t) 
     fileWith(t, head({ dbname }) + page('Main Page', [{ id: 5, text }]) + FOOT)
   await moveIn(uri, readMediaWiki(of('one', 'first'), {}))
   const second = await moveIn(uri, readMediaWiki(of('two', 'second'), {}), { onConflict: 'replace' })
-  assert.equal(second.outcomes[0].result, 'kept')
-  assert.match(String(second.outcomes[0].problem), /is not in the file/)
+  assert.equal(second.outcomes[0].result, 'untaken')
+  assert.match(String(second.outcomes[0].problem), /another page that was moved in has this name here/)
 })
 
 test('pictures come before the pages, from a folder or from the dump itself', async (t) => {

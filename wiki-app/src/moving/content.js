@@ -10,6 +10,7 @@
  * @property {'page'} kind
  * @property {string} source
  * @property {string} name  of the page in this wiki
+ * @property {string} [id]  that stays when the page is renamed in its wiki, and that no other page of any wiki has
  * @property {AsyncIterable<MovedRevision>} revisions  oldest first; read once, before the next thing of the reader
  */
 
@@ -72,7 +73,7 @@
  * @property {string[]} [namespaces]  to take, of wikis that have some; default: the main one
  * @property {boolean} [includeFiles]  also pictures that the file itself holds
  * @property {(done: number, total: number) => void} [onRead]  bytes or pages, for the progress
- * @property {(page: {source: string, name: string}) => Promise<string | null>} [newestStored]  the id of the newest
+ * @property {(page: Pick<MovedPage, 'source' | 'name' | 'id'>) => Promise<string | null>} [newestStored]  the id of the newest
  *   revision that is here already. The content of that one and of those before it may be '', so that a reader need not
  *   convert it; it yields them still
  */

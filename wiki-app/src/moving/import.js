@@ -46,6 +46,7 @@ export function createMoving ({
     kind,
     maxBytes,
     onConflict,
+    dryRun,
     places,
     onFound: dryRun ? (name) => wouldBe.add(name) : undefined,
     signal

@@ -3,9 +3,11 @@ import mongoose from 'mongoose'
 import { driverOf } from '../database/driver.js'
 import { HEAD_FIELDS } from '../pages/head.js'
 import { historyOf } from '../pages/histories.js'
+import { createMovedHistories } from './moved-histories.js'
 
 /** @import {Head} from '../pages/head.js' */
 /** @import {Models, Revision} from '../pages/model.js' */
+/** @import {MovedPage} from './content.js' */
 
 const FOLLOWED_MAX = 10
 
@@ -18,21 +20,50 @@ const FOLLOWED_MAX = 10
  * @property {Head | null} head
  * @property {Newest | null} newest  revision of its history
  * @property {string | null} stored  the id, in the other wiki, of the newest revision that came from there
+ * @property {Date | null} storedAt  its date here
  * @property {boolean} isFree  nothing is there, or only what came from that page
- * @property {boolean} isTaken  another page of the other wiki has become this one
+ * @property {boolean} isTaken  another page that was moved in has become this one
+ * @property {{refusal: string | null} | null} renaming  it was renamed there; `refusal`: why it is not renamed here
  */
 
-/** @param {string} kind @param {string} source  the page in its wiki */
-export const saveIdPrefix = (kind, source) =>
-  `${kind}:${createHash('sha256').update(source).digest('hex').slice(0, 12)}:`
+/** A page in the words of its wiki. @typedef {Pick<MovedPage, 'source' | 'id'>} Origin */
+
+/** Neither titles nor paths have a NUL. @param {string} kind @param {string} key */
+const prefixOf = (kind, key) => `${kind}:${createHash('sha256').update(key).digest('hex').slice(0, 12)}:`
+
+/** Of revisions that are moved in. @param {string} kind @param {Origin} page */
+export const saveIdPrefix = (kind, { source, id }) => prefixOf(kind, id === undefined ? source : `\0${id}`)
+
+/** Of revisions that an import makes when it renames pages: they have no text of their own. @param {string} kind */
+export const renamingPrefix = (kind) => `${kind}-renamed:`
+
+/** @param {string} prefix */
+const startingWith = (prefix) => mongoose.trusted({ $gte: prefix, $lt: `${prefix}\u{10FFFF}` })
 
 /**
  * Revisions that were moved in have a `save_id` of kind, page and their id there, so each run knows what is here.
  * @param {Models} models @param {string} kind
  */
 export function createPlaces ({ Pages, Revisions }, kind) {
+  const movedHistories = createMovedHistories(Revisions, kind)
+  const renamed = renamingPrefix(kind)
+
   /** @param {string} name @returns {Promise<Head | null>} */
   const headOf = (name) => /** @type {any} */ (driverOf(Pages).findOne({ _id: name }, { projection: HEAD_FIELDS }))
+
+  /** @param {string} name @returns {Promise<Head | null>} the page that the name leads to */
+  async function pageAt (name) {
+    let page = await headOf(name)
+    for (let hops = 0; page?.redirect_to && hops < FOLLOWED_MAX; hops++) page = await headOf(page.redirect_to)
+    return page !== null && historyOf(page) === null ? null : page
+  }
+
+  /** @param {string} history @returns {Promise<Head | null>} */
+  async function pageWith (history) {
+    const found = /** @type {Head | null} */ (
+      await driverOf(Pages).findOne({ history }, { projection: HEAD_FIELDS })) ?? await headOf(history)
+    return found !== null && historyOf(found) === history ? found : null
+  }
 
   /** @param {string} history @param {object} [which] @returns {Promise<Newest | null>} */
   const newestOf = (history, which = {}) => Revisions
@@ -41,45 +72,81 @@ export function createPlaces ({ Pages, Revisions }, kind) {
     .lean()
     .exec()
 
-  /** @param {string} history @param {string} prefix */
-  async function storedIn (history, prefix) {
+  /** @param {string} history @param {string[]} prefixes */
+  async function storedIn (history, prefixes) {
     const newest = await newestOf(history)
-    if (newest?.save_id?.startsWith(prefix)) return { newest, stored: newest.save_id }
-    const own = await newestOf(history, { save_id: mongoose.trusted({ $gte: prefix, $lt: `${prefix}\u{10FFFF}` }) })
-    return { newest, stored: own?.save_id ?? null }
+    const isOfImport = newest?.save_id?.startsWith(renamed) ?? false
+    const text = isOfImport ? await newestOf(history, { save_id: mongoose.trusted({ $not: startOf(renamed) }) }) : newest
+    if (prefixes.some((prefix) => text?.save_id?.startsWith(prefix))) return { newest, text, own: text }
+    for (const prefix of prefixes) {
+      const own = await newestOf(history, { save_id: startingWith(prefix) })
+      if (own !== null) return { newest, text, own }
+    }
+    return { newest, text, own: null }
+  }
+
+  /** Also one that only says so. @param {string} history */
+  const isRenamedHere = async (history) =>
+    await newestOf(history, { summary: /^Renamed from “/, save_id: null }) !== null
+
+  /** @param {string} name @param {Head} page @param {boolean} isLed  the name leads there */
+  async function renamingOf (name, page, isLed) {
+    if (page._id === name) return null
+    if (!await isRenamedHere(String(historyOf(page)))) return { refusal: null }
+    return isLed ? null : { refusal: 'it was renamed here' }
   }
 
   return {
     headOf,
 
-    /** @param {string} name @param {string} source @returns {Promise<Place>} */
-    async find (name, source) {
-      const prefix = saveIdPrefix(kind, source)
+    /** @param {string} name @param {Origin} origin @returns {Promise<Place>} */
+    async find (name, origin) {
+      const own = saveIdPrefix(kind, origin)
+      // Before pages had ids, their names stood for them.
+      const prefixes = [...new Set([own, prefixOf(kind, origin.source)])]
       const head = await headOf(name)
-      if (head === null) return { name, head, newest: null, stored: null, isFree: true, isTaken: false }
-      /** @type {Head | null} */
-      let page = head
-      for (let hops = 0; page?.redirect_to && hops < FOLLOWED_MAX; hops++) page = await headOf(page.redirect_to)
-      const history = page && historyOf(page)
-      if (page === null || history === null) return { ...taken(name, head), newest: null, stored: null }
-      const { newest, stored } = await storedIn(history, prefix)
-      if (stored === null) {
-        const isTaken = page === head && (newest?.save_id?.startsWith(`${kind}:`) ?? false)
-        return { ...taken(name, head), newest: page === head ? newest : null, stored, isTaken }
-      }
+      const led = head === null ? null : await pageAt(name)
+      const there = led === null ? null : { page: led, ...await storedIn(String(historyOf(led)), prefixes) }
+      const moved = there?.own || origin.id === undefined ? null : await movedHistories.with(own)
+      const elsewhere = moved && await pageWith(moved)
+      const found = elsewhere ? { page: elsewhere, ...await storedIn(String(historyOf(elsewhere)), prefixes) } : there
+      if (!found?.own) return unknown(name, head, there)
+      const { page, newest, text, own: last } = found
+      const stored = String(last.save_id)
       return {
         name: page._id,
         head: page,
         newest,
-        stored: stored.slice(prefix.length),
-        isFree: newest?.save_id?.startsWith(prefix) === true,
-        isTaken: false
+        stored: stored.slice(own.length),
+        storedAt: last.created_at,
+        isFree: text === last,
+        isTaken: false,
+        renaming: origin.id === undefined ? null : await renamingOf(name, page, page === led)
       }
+    }
+  }
+
+  /**
+   * @param {string} name @param {Head | null} head
+   * @param {{page: Head, newest: Newest | null, text: Newest | null} | null} there
+   * @returns {Place}
+   */
+  function unknown (name, head, there) {
+    const isHere = there !== null && there.page._id === name
+    return {
+      name,
+      head,
+      newest: isHere ? there.newest : null,
+      stored: null,
+      storedAt: null,
+      isFree: head === null,
+      isTaken: isHere && (there.text?.save_id?.startsWith(`${kind}:`) ?? false),
+      renaming: null
     }
   }
 }
 
-/** @param {string} name @param {Head} head */
-const taken = (name, head) => ({ name, head, isFree: false, isTaken: false })
+/** @param {string} prefix */
+const startOf = (prefix) => new RegExp(`^${prefix}`)
 
 /** @typedef {ReturnType<typeof createPlaces>} Places */

@@ -3,7 +3,7 @@ import { acceptedName } from './accepted.js'
 import { PageWriter } from './store-page.js'
 
 /** @import {MovedPage, ReaderOptions} from './content.js' */
-/** @import {Place, Places} from './place.js' */
+/** @import {Origin, Place, Places} from './place.js' */
 /** @import {Outcome} from './report.js' */
 
 /** A reader asks for the places of pages that it reads ahead. */
@@ -11,7 +11,7 @@ const PLACES_KEPT_MAX = 1_000
 const TURN_MAX_MS = 60_000
 
 /**
- * @param {ConstructorParameters<typeof PageWriter>[0] & {places: Places, onFound?: (name: string) => void,
+ * @param {Omit<ConstructorParameters<typeof PageWriter>[0], 'find'> & {places: Places, onFound?: (name: string) => void,
  *   signal?: AbortSignal}} parts  `onFound`: gets the names of pages that are here, or would be
  */
 export function createReadPage ({ places, onFound = () => {}, signal, ...parts }) {
@@ -20,21 +20,21 @@ export function createReadPage ({ places, onFound = () => {}, signal, ...parts }
   // Of two pages that would have one name, the first one gets it.
   const inTurn = createKeyedMutex({ maxMs: TURN_MAX_MS })
 
-  /** @param {string} name @param {string} source @returns {Promise<Place>} */
-  async function placeOf (name, source) {
-    const key = JSON.stringify([source, name])
+  /** @param {string} name @param {Origin} origin @returns {Promise<Place>} */
+  async function placeOf (name, origin) {
+    const key = keyOf(name, origin)
     const place = found.get(key)
     found.delete(key)
-    return place ?? places.find(name, source)
+    return place ?? places.find(name, origin)
   }
 
   return {
     /** @type {NonNullable<ReaderOptions['newestStored']>} */
-    async newestStored ({ source, name: given }) {
+    async newestStored ({ name: given, ...origin }) {
       const accepted = acceptedName(given)
       if ('reason' in accepted) return null
-      const place = await places.find(accepted.name, source)
-      if (found.size < PLACES_KEPT_MAX) found.set(JSON.stringify([source, accepted.name]), place)
+      const place = await places.find(accepted.name, origin)
+      if (found.size < PLACES_KEPT_MAX) found.set(keyOf(accepted.name, origin), place)
       return place.stored
     },
 
@@ -43,15 +43,16 @@ export function createReadPage ({ places, onFound = () => {}, signal, ...parts }
      * @param {MovedPage} page
      * @returns {Promise<{bytes: number, finish: () => Promise<Outcome>}>} `finish` may run while others are read
      */
-    async readPage ({ source, name: given, revisions }) {
+    async readPage ({ source, id, name: given, revisions }) {
       const accepted = acceptedName(given)
       if ('reason' in accepted) {
-        for await (const { id } of revisions) if (id) signal?.throwIfAborted()
+        for await (const each of revisions) if (each.id) signal?.throwIfAborted()
         return { bytes: 0, finish: async () => ({ source, result: 'untaken', problem: accepted.reason }) }
       }
       const { name, changed } = accepted
-      const place = await placeOf(name, source)
-      const writer = new PageWriter(parts, { source }, place)
+      const origin = { source, id }
+      const writer = new PageWriter({ ...parts, find: () => places.find(name, origin) }, { name, ...origin },
+        await placeOf(name, origin))
       await writer.read(revisions)
       return {
         bytes: writer.bytes,
@@ -60,9 +61,12 @@ export function createReadPage ({ places, onFound = () => {}, signal, ...parts }
           if (stored.result !== 'untaken') onFound(name)
           const renamed = changed ? `links to “${given}” do not lead here` : ''
           const problems = [renamed, problem].filter(Boolean).join('; ')
-          return { source, name: place.name, ...stored, ...problems !== '' && { problem: problems } }
+          return { source, name: writer.name, ...stored, ...problems !== '' && { problem: problems } }
         })
       }
     }
   }
 }
+
+/** @param {string} name @param {Origin} origin */
+const keyOf = (name, { source, id }) => JSON.stringify([name, source, id])

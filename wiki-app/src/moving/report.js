@@ -9,13 +9,16 @@ import { counted } from '../readable.js'
  * @property {string} [name]  of the page here; of a picture its address
  * @property {'created' | 'appended' | 'unchanged' | 'kept' | 'replaced' | 'untaken' | 'redirect' | 'picture' |
  *   'left-out'} result
+ * @property {string} [from]  its name here before: it is renamed, as it was there
  * @property {number} [revisions]  written
+ * @property {number} [missing]  revisions that are newer than those here, of a page that is kept
  * @property {number} [untaken]  revisions that were not taken
  * @property {number} [count]  of the things of one kind that were left out
  * @property {string} [problem]  a sentence, or several
  */
 
-/** @typedef {Record<Outcome['result'], number> & {revisions: number, untakenRevisions: number}} Totals */
+/** @typedef {Record<Outcome['result'], number> & {renamed: number, revisions: number, missing: number,
+ *   untakenRevisions: number}} Totals */
 
 /** @returns {Totals} */
 export const noTotals = () => ({
@@ -28,24 +31,29 @@ export const noTotals = () => ({
   redirect: 0,
   picture: 0,
   'left-out': 0,
+  renamed: 0,
   revisions: 0,
+  missing: 0,
   untakenRevisions: 0
 })
 
 /** @param {Totals} totals @param {Outcome} outcome */
-export function addTo (totals, { result, revisions = 0, untaken = 0, count = 1 }) {
+export function addTo (totals, { result, from, revisions = 0, missing = 0, untaken = 0, count = 1 }) {
   totals[result] += count
+  if (from !== undefined) totals.renamed += 1
   totals.revisions += revisions
+  totals.missing += missing
   totals.untakenRevisions += untaken
 }
 
 /** @param {Totals} totals @returns {boolean} */
-export const isAllTaken = ({ untaken, untakenRevisions }) => untaken === 0 && untakenRevisions === 0
+export const isAllTaken = ({ untaken, untakenRevisions, missing }) => untaken + untakenRevisions + missing === 0
 
 /** @type {[keyof Totals, (count: number) => string][]} */
 const SAID = [
   ['created', (count) => `${counted(count, 'page')} created`],
   ['appended', (count) => `${counted(count, 'page')} continued`],
+  ['renamed', (count) => `${counted(count, 'page')} renamed`],
   ['replaced', (count) => `${counted(count, 'page')} replaced`],
   ['unchanged', (count) => `${count} unchanged`],
   ['kept', (count) => `${counted(count, 'page')} kept as here`],
@@ -53,7 +61,8 @@ const SAID = [
   ['picture', (count) => `${counted(count, 'picture')}`],
   ['left-out', (count) => `${count} left out`],
   ['untaken', (count) => `${count} not taken`],
-  ['untakenRevisions', (count) => `${counted(count, 'revision')} not taken`]
+  ['untakenRevisions', (count) => `${counted(count, 'revision')} not taken`],
+  ['missing', (count) => `${counted(count, 'newer revision')} of kept pages missing here`]
 ]
 
 /** @param {Totals} totals @param {boolean} dryRun @returns {string} one line */

@@ -1,19 +1,16 @@
-import { isForClient } from '../archive/client-error.js'
 import { isOfDocuments } from '../database/transaction.js'
 import { StaleEdit } from '../pages/preconditions.js'
 import { readableSize } from '../readable.js'
 import { acceptedAuthor, acceptedSummary, acceptedTags } from './accepted.js'
+import { createNewest } from './newest-shown.js'
 import { dateAfter } from './revision-ids.js'
 
 /** @import {Types} from 'mongoose' */
-/** @import {Edit, PastRevision, Precondition} from '../pages/commit.js' */
+/** @import {PastRevision, Precondition} from '../pages/commit.js' */
 /** @import {PageStore} from '../pages/store.js' */
 /** @import {MovedRevision} from './content.js' */
 
-/** Newest revisions that cannot be shown are left out, but not more of them: each may take seconds. */
-const UNSHOWN_MAX = 5
 const COMMITS_MAX = 4
-const AT_THE_SAME_MOMENT = 'it was changed here at the same moment; run the same again'
 
 /**
  * @typedef {object} Parts
@@ -22,7 +19,6 @@ const AT_THE_SAME_MOMENT = 'it was changed here at the same moment; run the same
  * @property {() => number} [now]  ms
  */
 
-/** @typedef {Pick<Edit, 'change' | 'rendered'>} Prepared */
 /** @typedef {Omit<PastRevision, 'id' | 'at'> & {createdAt: Date}} Draft */
 
 /**
@@ -35,11 +31,12 @@ const AT_THE_SAME_MOMENT = 'it was changed here at the same moment; run the same
  * @property {(at: Date, number: number, previous: Types.ObjectId | null) => Types.ObjectId} idAfter
  */
 
-/** @type {Prepared} */
-const DELETION = { change: { content: '', contentBytes: 0 }, rendered: null }
-
 /** The page cannot be written, and other pages can. */
 export class Unwritable extends Error {}
+
+export class AtTheSameMoment extends Unwritable {
+  constructor () { super('it was changed here at the same moment; run the same again') }
+}
 
 /**
  * @param {MovedRevision} revision @param {{prefix: string, maxBytes: number}} options
@@ -65,43 +62,18 @@ export function draftOf (
 
 /** @param {Parts} parts */
 export function createWriteChunk ({ store, dryRun, now = Date.now }) {
-  /**
-   * The last revision that can be shown as a page is the page's newest text.
-   * @param {Draft[]} drafts  the last is no deletion
-   * @returns {Promise<{prepared: Prepared, count: number, problem?: string}>} of the first `count` of them
-   * @throws {Unwritable}
-   */
-  async function shownOf (drafts) {
-    let problem
-    for (let count = drafts.length; count > 0 && count > drafts.length - UNSHOWN_MAX; count--) {
-      if (drafts[count - 1].deleted) continue
-      try {
-        return { prepared: await store.prepare(drafts[count - 1]), count, problem }
-      } catch (error) {
-        if (!isForClient(error)) throw error
-        problem ??= error.message
-      }
-    }
-    throw new Unwritable(problem)
-  }
-
-  /** A deletion is an edit of its own: what comes before it is a text. @param {Draft[]} drafts */
-  function lastOf (drafts) {
-    if (!drafts[drafts.length - 1].deleted) return shownOf(drafts)
-    if (drafts.length > 1) return shownOf(drafts.slice(0, -1))
-    return { prepared: DELETION, count: 1, problem: undefined }
-  }
+  const newestOf = createNewest(store)
 
   /**
    * One transaction: the page is then as it was at the time of the last of these revisions.
    * @param {Position} position  goes on @param {Draft[]} drafts  oldest first
    * @param {{isNow?: boolean}} [options]  `isNow`: it is an edit of today
-   * @returns {Promise<{count: number, problem?: string}>} of them that are written, from the first; why not all
-   * @throws {Unwritable} @throws {Error} of the database
+   * @returns {Promise<number>} of them that are written, from the first
+   * @throws {import('./newest-shown.js').Unshown} @throws {Unwritable} @throws {Error} of the database
    */
   return async function writeChunk (position, drafts, { isNow = false } = {}) {
-    if (dryRun) return { count: drafts.length }
-    const { prepared, count, problem } = await lastOf(drafts)
+    if (dryRun) return drafts.length
+    const { prepared, count } = await newestOf(drafts)
     let { number, last } = position
     const dated = drafts.slice(0, count).map(({ createdAt, ...draft }) => {
       const previous = last?.at ?? null
@@ -119,7 +91,7 @@ export function createWriteChunk ({ store, dryRun, now = Date.now }) {
       past: { id, at, revisions: dated }
     })
     Object.assign(position, { number, last, isFormer: false })
-    return { count, problem }
+    return count
   }
 
   /** @param {Parameters<PageStore['commitTogether']>[0]} edit */
@@ -128,7 +100,7 @@ export function createWriteChunk ({ store, dryRun, now = Date.now }) {
       try {
         return await store.commitTogether(edit)
       } catch (error) {
-        if (error instanceof StaleEdit) throw new Unwritable(AT_THE_SAME_MOMENT)
+        if (error instanceof StaleEdit) throw new AtTheSameMoment()
         // Others write to the same documents.
         if (/** @type {any} */ (error).code === 'WIKI_LOST_RACE' && attempt < COMMITS_MAX) continue
         if (isOfDocuments(error) && /** @type {any} */ (error).statusCode === undefined) {

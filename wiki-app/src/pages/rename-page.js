@@ -24,6 +24,7 @@ const CURRENT_FIELDS = { title_key: 0 }
  * @property {Attribution} attribution
  * @property {Precondition} precondition  of the page, not of its subpages
  * @property {boolean} subpages  whether they are renamed, too
+ * @property {string} [saveId]  of the revisions that it makes
  */
 
 /** @param {import('./commit.js').WriteContext} context */
@@ -35,19 +36,19 @@ export function createRename (context) {
   /**
    * The old names redirect until someone creates pages there. All pages are renamed, or none.
    * @param {string} name @param {string} target @param {Attribution} [attribution] @param {Precondition} [precondition]
-   * @param {{subpages?: boolean}} [options]  whether they are renamed, too
+   * @param {{subpages?: boolean, saveId?: string}} [options]  whether they are renamed, too; `save_id` of its revisions
    * @returns {Promise<{revision: number, subpages: number}>} of the page's renaming; number of renamed subpages
    * @throws {Error} 404 when there is no such page, 409 when a new name is taken or there are too many subpages; what
    *   `precondition` throws
    */
-  async function rename (name, target, attribution = {}, precondition = () => {}, { subpages = false } = {}) {
+  async function rename (name, target, attribution = {}, precondition = () => {}, { subpages = false, saveId } = {}) {
     const wait = createWait(Pages.db)
     return answerInTime(wait, async () => {
       /** @type {string[]} */
       let moved = []
       try {
         const { commits, ...renamed } = await runExclusive(name, () => inTransaction(Pages.db, async (session) => {
-          const done = await renameAll({ name, target, attribution, precondition, subpages }, session)
+          const done = await renameAll({ name, target, attribution, precondition, subpages, saveId }, session)
           moved = done.commits.flatMap(({ shortLinks: ids = [] }) => ids)
           return done
         }, wait))
@@ -61,20 +62,21 @@ export function createRename (context) {
   }
 
   /** @param {Renaming} renaming @param {ClientSession} session */
-  async function renameAll ({ name, target, attribution, precondition, subpages }, session) {
+  async function renameAll ({ name, target, attribution, precondition, subpages, saveId }, session) {
     /** @type {Page | null} */
     const page = await Pages.findOne({ _id: name }, CURRENT_FIELDS, { session }).lean().exec()
     if (page === null || currentRevision(page) === 0) throw new PageMissing(name)
     precondition(page)
     const moves = await planned({ name, target, subpages }, session)
     const [first, ...others] = moves
-    const done = [await move(page, first, attribution, session)]
+    const by = { ...attribution, saveId }
+    const done = [await move(page, first, by, session)]
     // Read one after the other: together they may take much memory.
     for (const other of others) {
       /** @type {Page | null} */
       const subpage = await Pages.findOne({ _id: other.from }, CURRENT_FIELDS, { session }).lean().exec()
       if (subpage === null) throw new PageMissing(other.from)
-      done.push(await move(subpage, other, attribution, session))
+      done.push(await move(subpage, other, by, session))
     }
     const above = await lists.update(session, {
       came: done.map(({ target }) => target), went: [name, ...others.map(({ from }) => from)]
@@ -93,10 +95,10 @@ export function createRename (context) {
 /** @param {import('./commit.js').WriteContext} context */
 const createMove = ({ models: { Pages, Revisions }, targets, later, fanOut }) =>
   /**
-   * @param {Page} page @param {Move} move @param {Attribution} attribution @param {ClientSession} session
+   * @param {Page} page @param {Move} move @param {Attribution & {saveId?: string}} by @param {ClientSession} session
    * @returns {Promise<{target: Page, commits: Commit[]}>}
    */
-  async function move (page, { to, existing }, { author = '', summary = '' }, session) {
+  async function move (page, { to, existing }, { author = '', summary = '', saveId }, session) {
     const name = page._id
     // Must grow, for both names.
     const revision = Math.max(page.revision, existing?.revision ?? 0) + 1
@@ -139,7 +141,8 @@ const createMove = ({ models: { Pages, Revisions }, targets, later, fanOut }) =>
       author,
       summary: `Renamed from “${name}”${summary && `: ${summary}`}`,
       deleted: false,
-      created_at: now
+      created_at: now,
+      ...saveId !== undefined && { save_id: saveId }
     }], { session, lean: true })
     await fanOut([{ name: to, page: history, author, revision: _id }], later, session)
     const both = { revision, authors: [author], tags, listed: true, above: [] }

@@ -141,7 +141,10 @@ async function * pageOf (page, taken, reading) {
   taken.add(name)
   /** @type {Untaken[]} */
   const lost = []
-  yield { kind: 'page', source: path, name, revisions: revisionsOf(page, lost, reading) }
+  // A file that was renamed has the same beginning.
+  const [first] = reading.histories.revisions.upTo(page.last)
+  const id = first && `${first.commit}:${first.path}`
+  yield { kind: 'page', source: path, name, id, revisions: revisionsOf(page, lost, reading) }
   yield * lost
 }
 

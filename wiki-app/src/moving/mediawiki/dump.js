@@ -25,7 +25,7 @@ import { openDump } from './open-dump.js'
 
 /**
  * @typedef {{type: 'site', site: Site} |
- *   {type: 'page', title: string, ns: number, redirect: string | null} |
+ *   {type: 'page', title: string, id: string, ns: number, redirect: string | null} |
  *   {type: 'revision', revision: DumpRevision} |
  *   {type: 'upload', upload: DumpUpload} |
  *   {type: 'end'} |
@@ -68,7 +68,7 @@ class Collector {
   #site = new Map()
   /** @type {Map<number, string>} */
   #namespaces = new Map()
-  #page = { title: '', ns: 0, redirect: /** @type {string | null} */ (null) }
+  #page = { title: '', id: '', ns: 0, redirect: /** @type {string | null} */ (null) }
   #isAnnounced = false
   #revision = noRevision()
   #upload = noUpload()
@@ -90,7 +90,7 @@ class Collector {
   /** @param {string} path @param {Record<string, string>} attributes */
   open (path, attributes) {
     if (path === 'page') {
-      this.#page = { title: '', ns: 0, redirect: null }
+      this.#page = { title: '', id: '', ns: 0, redirect: null }
       this.#isAnnounced = false
     } else if (path === 'page/redirect') this.#page.redirect = attributes.title ?? ''
     else if (path === 'page/revision') {
@@ -105,6 +105,7 @@ class Collector {
     if (path.startsWith('page/revision')) return this.#closeRevision(path, attributes, text, isTooLong)
     if (path.startsWith('page/upload')) return this.#closeUpload(path, text, isTooLong)
     if (path === 'page/title') this.#page.title = text
+    else if (path === 'page/id') this.#page.id = text
     else if (path === 'page/ns') this.#page.ns = Number(text)
     else if (path === 'page') {
       this.#announce()

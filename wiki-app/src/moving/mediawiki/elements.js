@@ -17,6 +17,7 @@ const TEXTS = new Map(Object.entries({
   'siteinfo/case': LINE_MAX_CHARS,
   'siteinfo/namespaces/namespace': LINE_MAX_CHARS,
   'page/title': LINE_MAX_CHARS,
+  'page/id': LINE_MAX_CHARS,
   'page/ns': LINE_MAX_CHARS,
   'page/revision/id': LINE_MAX_CHARS,
   'page/revision/timestamp': LINE_MAX_CHARS,

@@ -17,7 +17,7 @@ const noSite = () => ({ id: '', caseSensitive: false, namespaces: new Map() })
 
 /**
  * `revisions`: to be closed by the reader.
- * @typedef {{kind: 'loaded', title: string, site: Site, revisions: PageRevisions}} LoadedPage
+ * @typedef {{kind: 'loaded', title: string, id: string, site: Site, revisions: PageRevisions}} LoadedPage
  * @typedef {{kind: 'redirect', source: string, name: string, to: string}} LoadedRedirect
  */
 
@@ -31,7 +31,7 @@ export async function * loadedPages (path, { namespaces, ...options }) {
   let site = noSite()
   /** @type {ReturnType<typeof wantedNamespaces> | null} */
   let wanted = null
-  let page = { title: '', isWanted: false, redirect: /** @type {string | null} */ (null) }
+  let page = { title: '', id: '', isWanted: false, redirect: /** @type {string | null} */ (null) }
   /** @type {PageRevisions | null} */
   let revisions = null
   /** @type {Untaken[]} */
@@ -40,7 +40,7 @@ export async function * loadedPages (path, { namespaces, ...options }) {
     if (event.type === 'site') site = event.site
     else if (event.type === 'page') {
       wanted ??= wantedNamespaces(site.namespaces, namespaces)
-      page = { title: event.title, isWanted: wanted(event.ns), redirect: event.redirect }
+      page = { title: event.title, id: event.id, isWanted: wanted(event.ns), redirect: event.redirect }
       problems = []
       if (!page.isWanted) left.add(`pages of the namespace ${namespaceName(site.namespaces, event.ns)}`)
       revisions = page.isWanted && page.redirect === null ? new PageRevisions() : null
@@ -51,7 +51,7 @@ export async function * loadedPages (path, { namespaces, ...options }) {
       else problems.push(untaken(page.title, `the text of revision ${id} is longer than any page here may be`))
     } else if (event.type === 'end' && page.isWanted) {
       if (revisions === null) yield redirectOf(page.title, page.redirect ?? '')
-      else yield { kind: 'loaded', title: page.title, site, revisions }
+      else yield { kind: 'loaded', title: page.title, id: page.id, site, revisions }
       yield * problems
       revisions = null
     } else if (event.type === 'broken') {

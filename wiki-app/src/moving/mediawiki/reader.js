@@ -18,7 +18,7 @@ const SITE_MAX_CHARS = 64
 const asIs = async (texts) => texts.map((content) => ({ content }))
 
 /**
- * @typedef {{page: {title: string, site: string}} | {texts: Promise<Texted[]>} | {end: true} | {other: Moved}} Item
+ * @typedef {{page: {title: string, id?: string, site: string}} | {texts: Promise<Texted[]>} | {end: true} | {other: Moved}} Item
  */
 
 /**
@@ -47,14 +47,14 @@ export async function * readMediaWiki (path, options) {
   }
 }
 
-/** @param {{title: string, site: string}} page @param {Ahead<Item>} ahead @returns {MovedPage} */
-function movedPage ({ title, site }, ahead) {
+/** @param {{title: string, id?: string, site: string}} page @param {Ahead<Item>} ahead @returns {MovedPage} */
+function movedPage ({ title, id, site }, ahead) {
   async function * revisions () {
     for (let item = await ahead.take(); item !== undefined && !('end' in item); item = await ahead.take()) {
       if ('texts' in item) for (const text of await item.texts) yield movedRevision(text, site)
     }
   }
-  return { kind: 'page', source: title, name: title, revisions: revisions() }
+  return { kind: 'page', source: title, name: title, id, revisions: revisions() }
 }
 
 /** @param {Texted} texted @param {string} site @returns {MovedRevision} */
@@ -96,9 +96,11 @@ async function readAhead (path, { convert = asIs, newestStored = async () => nul
  * @param {Required<Pick<ReaderOptions, 'convert' | 'newestStored'>> & {urls: Map<string, string>}} options
  * @param {Ahead<Item>} ahead @returns {Promise<boolean>} false: nobody reads any more
  */
-async function addPage ({ title, site, revisions }, { convert, newestStored, urls }, ahead) {
+async function addPage ({ title, id: number, site, revisions }, { convert, newestStored, urls }, ahead) {
   const prefix = site.id.slice(0, SITE_MAX_CHARS)
-  const newest = await newestStored({ source: title, name: title })
+  // MediaWiki's number of a page; some other programs leave it out.
+  const id = number === '' ? undefined : `${prefix}:${number}`
+  const newest = await newestStored({ source: title, name: title, id })
   const stored = newest !== null && newest.startsWith(`${prefix}:`) ? newest.slice(prefix.length + 1) : null
   let isStored = stored !== null && revisions.has(stored)
   /** @type {AboutTexts} */
@@ -109,7 +111,7 @@ async function addPage ({ title, site, revisions }, { convert, newestStored, url
     namespaces: Object.fromEntries([...site.namespaces].map(([ns, name]) => [ns, [name]])),
     caseSensitive: site.caseSensitive
   }
-  if (!await ahead.add({ page: { title, site: prefix } }, 1)) return false
+  if (!await ahead.add({ page: { title, id, site: prefix } }, 1)) return false
   for await (const batch of batchesOf(revisions.inOrder(), stored)) {
     const chars = batch.reduce((sum, { revision }) => sum + revision.text.length, 0)
     const texts = convertBatch(batch, { convert, about, isStored })
