@@ -104,6 +104,38 @@ test('a text that another program changed is a revision; a page without a histor
   assert.deepEqual((await moved(t, folder)).pages, pages)
 })
 
+test('texts of other programs are new once, also when an older text comes back', async (t) => {
+  const folder = wikiOf(t, {
+    'pages/a.txt': 'one',
+    'meta/a.changes': '100\t::1\tC\ta\tana\t\t\n200\t::1\tE\ta\tana\t\t\n',
+    'attic/a.100.txt.gz': 'one',
+    'attic/a.200.txt.gz': 'two',
+    'pages/b.txt': 'first'
+  })
+  /** The texts that are new since the last time. @type {Record<string, string | null>} */
+  const last = { a: null, b: null }
+  const news = async (/** @type {Record<string, string>} */ files = {}) => {
+    for (const [name, text] of Object.entries(files)) writeFileSync(path.join(folder, name), text)
+    const { pages } = await moved(t, folder, { newestStored: async ({ name }) => last[name] })
+    return ['a', 'b'].map((name) => {
+      const ids = pages[name].map((/** @type {any} */ { id }) => id)
+      assert.equal(new Set(ids).size, ids.length, 'no id comes twice')
+      const from = last[name] === null ? 0 : ids.indexOf(last[name]) + 1
+      assert.ok(last[name] === null || from > 0, `${last[name]} is there`)
+      last[name] = ids.at(-1)
+      return pages[name].slice(from).map((/** @type {any} */ { content }) => content.trim()).join()
+    })
+  }
+  assert.deepEqual(await news(), ['one,two,one', 'first'])
+  assert.deepEqual(await news(), ['', ''])
+  assert.deepEqual(await news({ 'pages/a.txt': 'three', 'pages/b.txt': 'second' }), ['three', 'second'])
+  assert.deepEqual(await news({ 'pages/a.txt': 'one', 'pages/b.txt': 'first' }), ['one', 'first'])
+  assert.deepEqual(await news(), ['', ''])
+  const changes = '100\t::1\tC\ta\tana\t\t\n200\t::1\tE\ta\tana\t\t\n300\t::1\tE\ta\t\t\t\n400\t::1\tE\ta\tana\t\t\n'
+  const seen = await news({ 'meta/a.changes': changes, 'attic/a.300.txt': 'one', 'pages/a.txt': 'four' })
+  assert.deepEqual(seen, ['four', ''], 'DokuWiki has seen the one of the other program')
+})
+
 test('a deleted page stays away, one that was written again has its texts', async (t) => {
   const { pages, leftOut } = await moved(t, wikiOf(t, {
     'meta/gone.changes': '100\t::1\tC\tgone\tana\t\t\n200\t::1\tD\tgone\tana\tremoved\t\n',
@@ -185,6 +217,13 @@ let a = '[[b]]'
 [^1]: a note
 `)
   assert.deepEqual(pages.a[0].tags, ['two words', 'red', 'x y'])
+})
+
+test('a page that is longer than any text may be is not taken', async (t) => {
+  const folder = wikiOf(t, { 'pages/wide.txt': 'x'.repeat(16_777_217), 'pages/a.txt': 'a' })
+  const { pages, untaken } = await moved(t, folder)
+  assert.deepEqual(Object.keys(pages), ['a'])
+  assert.deepEqual(untaken, { 'wide.txt': 'It has more than 16777216 bytes.' })
 })
 
 test('links out of the folder, odd files and damaged old texts are not taken', async (t) => {

@@ -1,6 +1,7 @@
 import { stat } from 'node:fs/promises'
 import path from 'node:path'
 import { SourceError } from '../source-error.js'
+import { PICTURE_MAX_BYTES, TEXT_MAX_BYTES } from '../texts.js'
 import { createNames, idOf, withoutAccents } from './names.js'
 import { changesOf, revisionsOf } from './revisions.js'
 import { FileError, openTree } from './tree.js'
@@ -9,7 +10,6 @@ import { FileError, openTree } from './tree.js'
 /** @import {Tree} from './tree.js' */
 
 const PICTURE = /\.(?:png|jpe?g|gif|webp)$/i
-const PICTURE_MAX_BYTES = 67_108_864
 const TEXT = '.txt'
 const CHANGES = '.changes'
 
@@ -83,7 +83,7 @@ async function dataFolder (folder) {
 async function problemOf (tree, name) {
   try {
     await changesOf(tree, name.slice(0, -TEXT.length))
-    await tree.read(`pages/${name}`, PICTURE_MAX_BYTES)
+    await tree.read(`pages/${name}`, TEXT_MAX_BYTES)
     return null
   } catch (error) {
     if (error instanceof FileError) return error.message

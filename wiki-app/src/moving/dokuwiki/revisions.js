@@ -1,22 +1,19 @@
-import { createHash } from 'node:crypto'
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
+import { TEXT_MAX_BYTES } from '../texts.js'
+import { outsideId, outsideOf } from './outside.js'
 import { FileError } from './tree.js'
 
 /** @import {AboutTexts, Convert, MovedRevision} from '../content.js' */
 /** @import {Tree} from './tree.js' */
 
 /** @typedef {{id: string, createdAt: Date, author: string, summary: string, isDeletion: boolean}} Change */
-/** @typedef {{change: Change, text: string}} Stored */
+/** `isOutside`: DokuWiki does not know of it. @typedef {{change: Change, text: string, isOutside: boolean}} Stored */
 
-const TEXT_MAX_BYTES = 16_777_216
 const CHANGES_MAX_BYTES = 67_108_864
 /** Texts that are converted together. */
 const BATCH_MAX_CHARS = 1_048_576
 const BATCH_MAX = 64
-
-/** Of a revision that DokuWiki does not know. */
-const ID_CHARS = 16
 
 const unzip = promisify(gunzip)
 
@@ -68,14 +65,18 @@ export async function * revisionsOf ({ tree, file, convert, about, stored, onMis
   }
 
   let isStored = stored !== null
-  for await (const each of storedTexts(tree, file, onMissing)) {
-    if (isStored) {
-      const { change: { id, author, summary, createdAt }, text } = each
+  const before = stored === null ? null : outsideOf(stored)
+  for await (const each of storedTexts(tree, file, stored, onMissing)) {
+    if (isStored && stored !== null) {
+      const { change, text, isOutside } = each
       // DokuWiki gives a change of another program its number later.
-      const isNewest = id === stored || hashOf(text) === stored
-      isStored = !isNewest
-      yield { id: isNewest ? stored : id, content: '', author, summary, createdAt }
-      continue
+      const isNewest = change.id === stored || before?.isText(text, change.id, isOutside) === true
+      // The next change of another program has replaced that one.
+      const isGone = !isNewest && before?.isBefore(change.id, isOutside) === true
+      isStored = !isNewest && !isGone
+      const { author, summary, createdAt } = change
+      yield { id: isStored ? change.id : stored, content: '', author, summary, createdAt }
+      if (!isGone) continue
     }
     batch.push(each)
     chars += each.text.length
@@ -84,8 +85,11 @@ export async function * revisionsOf ({ tree, file, convert, about, stored, onMis
   if (batch.length > 0) yield * converted()
 }
 
-/** @param {Tree} tree @param {string} file @param {() => void} onMissing @returns {AsyncGenerator<Stored>} */
-async function * storedTexts (tree, file, onMissing) {
+/**
+ * @param {Tree} tree @param {string} file @param {string | null} stored @param {() => void} onMissing
+ * @returns {AsyncGenerator<Stored>}
+ */
+async function * storedTexts (tree, file, stored, onMissing) {
   const changes = await changesOf(tree, file)
   const current = await tree.read(`pages/${file}.txt`, TEXT_MAX_BYTES)
   const newest = changes[changes.length - 1]
@@ -97,18 +101,16 @@ async function * storedTexts (tree, file, onMissing) {
     if (text === undefined) onMissing()
     else {
       last = text
-      yield { change, text }
+      yield { change, text, isOutside: false }
     }
   }
   // Changed by another program, or its history is lost.
   const text = current?.bytes.toString('utf8')
   if (current === null || text === undefined || (newest !== undefined && text === last)) return
   const createdAt = new Date(Math.max(current.modifiedAt.getTime(), newest?.createdAt.getTime() ?? 0))
-  yield { change: { id: hashOf(text), createdAt, author: '', summary: '', isDeletion: false }, text }
+  const id = outsideId(text, { after: newest?.id ?? '', stored })
+  yield { change: { id, createdAt, author: '', summary: '', isDeletion: false }, text, isOutside: true }
 }
-
-/** @param {string} text */
-const hashOf = (text) => createHash('sha256').update(text).digest('hex').slice(0, ID_CHARS)
 
 /** @param {Tree} tree @param {string} file @param {string} time @returns {Promise<string | undefined>} */
 async function oldText (tree, file, time) {

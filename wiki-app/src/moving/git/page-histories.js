@@ -33,6 +33,8 @@ export class PageHistories {
   #dead = new Map()
   /** @type {Map<string, RepositoryPage>} */
   #byHistory = new Map()
+  /** What the main line has of pages that branches have changed: hashes. @type {Map<RepositoryPage, string | null>} */
+  #onMain = new Map()
 
   /** @param {Commit} commit @param {boolean} isMain  whether it is on the main line */
   add (commit, isMain) {
@@ -42,12 +44,15 @@ export class PageHistories {
       this.pictures.set(exported.picture, { alt: exported.summary, author: exported.author })
     }
     if (exported !== null && 'page' in exported) this.#addExported(commit, exported)
-    else if (isMain) this.#addMain(commit)
+    else if (isMain) {
+      this.#addMain(commit)
+      if (commit.parents.length > 1) this.#dropBranches(commit)
+    }
     else this.#addSide(commit)
   }
 
   /**
-   * What no commit explains, such as a merge that dropped a branch's change.
+   * What no commit explains.
    * @param {string} head  hash of the last commit @param {Map<string, string>} tree  hashes of its pages by path
    */
   settle (head, tree) {
@@ -97,8 +102,8 @@ export class PageHistories {
       page.path = path
       this.#live.set(path, page)
       // A branch has brought this text already.
-      if (parents.length > 1 && page.content === hash) continue
-      this.#record(page, commit, hash)
+      if (parents.length > 1 && page.content === hash) this.#onMain.delete(page)
+      else this.#record(page, commit, hash)
     }
   }
 
@@ -107,9 +112,26 @@ export class PageHistories {
     if (parents.length > 1) return
     for (const { path, from = path, hash } of changes) {
       if (hash === null || !isPage(path)) continue
-      const page = this.#live.get(from) ?? this.#live.get(path) ?? (from === path ? this.#open(path) : undefined)
-      if (page !== undefined) this.#record(page, commit, hash, path)
+      const there = this.#live.get(from) ?? this.#live.get(path)
+      const page = there ?? (from === path ? this.#open(path) : undefined)
+      if (page === undefined) continue
+      const before = this.#onMain.has(page) ? this.#onMain.get(page) : there?.content
+      this.#record(page, commit, hash, path)
+      this.#onMain.set(page, before ?? null)
     }
+  }
+
+  /**
+   * A merge does not show what it dropped of its branches. It has an own revision of that: the last commit, which
+   * might say it, is another one at the next import.
+   * @param {Commit} commit  a merge
+   */
+  #dropBranches ({ hash: commit }) {
+    for (const [page, content] of [...this.#onMain]) {
+      if (content === null) this.#delete(page, commit)
+      else if (content !== page.content) this.#record(page, commit, content)
+    }
+    this.#onMain.clear()
   }
 
   /** @param {string} path @returns {RepositoryPage} */
@@ -130,6 +152,7 @@ export class PageHistories {
 
   /** @param {RepositoryPage} page @param {string} commit @param {string | null} content @param {string} [path] */
   #record (page, commit, content, path = page.path) {
+    this.#onMain.delete(page)
     page.content = content
     page.last = this.revisions.add(page.last, { commit, content, path })
   }
