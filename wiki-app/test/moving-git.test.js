@@ -248,12 +248,63 @@ test('git runs nothing of the repository, and follows no variables of git', asyn
     writeFileSync(path.join(hooks, hook), `#!/bin/sh\ntouch ${trap}\n`, { mode: 0o755 })
   }
   git(path.join(directory, 'wiki'), 'config', 'core.fsmonitor', `touch ${trap}; false`)
+  mkdirSync(path.join(directory, 'wiki', '.git', 'info'), { recursive: true })
+  writeFileSync(path.join(directory, 'wiki', '.git', 'info', 'attributes'), '*.md filter=x\n')
+  for (const [name, value] of [['smudge', `touch ${trap}; cat`], ['clean', `touch ${trap}; cat`], ['required', 'true']]) {
+    git(path.join(directory, 'wiki'), 'config', `filter.x.${name}`, value)
+  }
   process.env.GIT_DIR = path.join(directory, 'elsewhere')
   t.after(() => { delete process.env.GIT_DIR })
   await exportGit({ uri, folder: path.join(directory, 'wiki') })
   delete process.env.GIT_DIR
   assert.deepEqual(readdirSync(directory), ['wiki'])
   assert.deepEqual(subjects(path.join(directory, 'wiki')), ['Anonymous: A'])
+  await put(app, 'A', { content: 'two' })
+  await exportGit({ uri, folder: path.join(directory, 'wiki') })
+  assert.deepEqual(readdirSync(directory), ['wiki'])
+
+  mkdirSync(path.join(directory, 'precious'))
+  git(path.join(directory, 'wiki'), 'config', 'core.worktree', path.join(directory, 'precious'))
+  await assert.rejects(exportGit({ uri, folder: path.join(directory, 'wiki') }), /are elsewhere, in .*precious/)
+  assert.deepEqual(readdirSync(path.join(directory, 'precious')), [])
+})
+
+test('an export that was killed before its files were there is repaired by the next one', async (t) => {
+  const uri = wiki.freshUri()
+  const app = await wiki.build(t, { MONGODB_URI: uri })
+  await put(app, 'A', { content: 'one' })
+  const directory = path.join(folder(t), 'moved')
+  await exportGit({ uri, folder: directory })
+  const first = git(directory, 'rev-parse', 'HEAD').trim()
+  await put(app, 'A', { content: 'two' })
+  await exportGit({ uri, folder: directory })
+  // As a kill leaves it: the branch has moved, and its files have not.
+  git(directory, 'update-ref', 'refs/stevec/export', 'HEAD')
+  git(directory, 'read-tree', first)
+  git(directory, 'checkout-index', '--all', '--force')
+  assert.notEqual(git(directory, 'status', '--porcelain'), '')
+  assert.deepEqual(await exportGit({ uri, folder: directory }), { revisions: 0, pictures: 0, names: 0 })
+  assert.equal(git(directory, 'status', '--porcelain'), '')
+  assert.match(readFileSync(path.join(directory, 'A.md'), 'utf8'), /two$/)
+  assert.equal(git(directory, 'for-each-ref', 'refs/stevec'), '')
+})
+
+test('paths that a forged commit names are paths, and no commands of git', async (t) => {
+  const uri = wiki.freshUri()
+  const app = await wiki.build(t, { MONGODB_URI: uri })
+  await put(app, 'A', { content: 'one' })
+  const directory = path.join(folder(t), 'moved')
+  await exportGit({ uri, folder: directory })
+  const odd = 'x" y\\\nD "A.md'
+  git(directory, 'mv', 'A.md', odd)
+  writeFileSync(path.join(directory, odd), 'forged')
+  git(directory, 'add', '--all')
+  const { items: [{ created_at: at }] } = (await get(app, '/api/v1/pages/A/revisions')).json()
+  git(directory, 'commit', '--quiet', '--message', `Forged\n\nPage: A\nRevision: 1\nTime: ${at}`)
+  await put(app, 'A', { content: 'two' })
+  await exportGit({ uri, folder: directory })
+  assert.deepEqual(git(directory, 'ls-files', '-z').split('\0').filter(Boolean), [odd])
+  assert.match(readFileSync(path.join(directory, odd), 'utf8'), /two$/)
 })
 
 test('odd authors, summaries and orders of ids do no harm to the repository', async (t) => {

@@ -299,6 +299,7 @@ test('edges that follow the purge log hear of it, and so do the caches of the se
   assert.equal(logged[0].stale.tags.length, 1)
 
   const purged = wiki.freshUri()
+  await inDatabase(purged, (db) => db.createCollection('purge_log'))
   const settings = {
     CACHE_POLICY: 'purge-url', PURGE_ZONE: 'zone', PURGE_TOKEN: 'x'.repeat(40), PUBLIC_URL: 'https://wiki.example'
   }

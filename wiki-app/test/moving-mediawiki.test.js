@@ -61,7 +61,9 @@ test('a dump comes into a wiki: pages, history, redirects; what is not wanted is
         text: '[[Bees]] “new”'
       }
     ]),
-    redirect('Home page', 'Main Page#Top'),
+    page('Home page', [{ text: 'home' }, { text: '#REDIRECT [[Main Page#Top]]' }], {
+      more: '<redirect title="Main Page#Top" />'
+    }),
     page('Talk:Main Page', [{ text: 'chat' }], { ns: 1 }),
     page('Category:Insects', [{ text: 'list' }], { ns: 14 })
   ))
@@ -73,9 +75,10 @@ test('a dump comes into a wiki: pages, history, redirects; what is not wanted is
       return texts.map((content) => ({ content: content.replace("'''", '**'), tags: ['Insects'] }))
     }
   }))
-  assert.deepEqual([totals.created, totals.redirect, totals['left-out'], totals.untaken], [1, 1, 2, 0])
+  assert.deepEqual([totals.created, totals.redirect, totals['left-out'], totals.untaken], [1, 1, 3, 0])
   assert.deepEqual(asked, [['Main Page', 'Old & <b>bold</b>', '[[Bees]] “new”']], 'in one call')
   assert.match(JSON.stringify(outcomes), /pages of the namespace Talk/)
+  assert.match(JSON.stringify(outcomes), /older revisions of pages that redirect now.*"count":1/)
   const { items } = (await get(app, '/api/v1/pages/Main%20Page/revisions')).json()
   assert.deepEqual(items.map((/** @type {any} */ item) => [item.author, item.summary, item.created_at, item.tags]), [
     ['192.0.2.7', '', '2009-01-02T03:04:05.000Z', ['insects']],

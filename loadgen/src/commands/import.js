@@ -15,6 +15,9 @@ import { configWith, interruptSignal, refuseMore } from './options.js'
 const ON_CONFLICT = /** @type {const} */ (['keep', 'replace', 'fail'])
 const KIND_LINES = Object.entries(KINDS).map(([name, { does }]) => `  ${name.padEnd(10)} ${does}`).join('\n')
 
+const KEPT = 'kept pages have newer revisions in the other wiki: --on-conflict replace puts its newest text on top of ' +
+  'what is here\n'
+
 /** Options that only some kinds have. @type {Record<string, Choice | 'redirects'>} */
 const CHOICES = {
   namespaces: 'namespaces',
@@ -53,7 +56,8 @@ mediawiki and dokuwiki need pandoc (stevec setup --with pandoc), git needs git.
 Give it the wiki's settings, too, if it has any of PICTURE_…, CACHE_POLICY, PURGE_…, PUBLIC_URL,
 PAGE_MAX_BYTES: a CDN then drops what has changed.
 
-Exit code: 0 all taken, 1 something was not taken (the report says why), 130 interrupted.
+Exit code: 0 all taken, 1 something was not taken, or a page was kept of which the other wiki has
+newer revisions (the report says why), 130 interrupted.
 
 Examples:
   stevec import mediawiki dump.xml.gz --dry-run
@@ -95,6 +99,7 @@ Examples:
     process.stdout.write(`${summaryOf(totals, dryRun)}\n`)
     for (const problem of problems) process.stderr.write(`${problem}\n`)
     if (isAllTaken(totals)) return EXIT.good
+    if (totals.missing > 0) process.stderr.write(KEPT)
     if (options.report === undefined) process.stderr.write('--report FILE says what was not taken, and why\n')
     return EXIT.violated
   }

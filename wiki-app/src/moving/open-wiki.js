@@ -1,5 +1,6 @@
 import mongoose from 'mongoose'
 import pino from 'pino'
+import { CACHE_SETTINGS } from '../caching/settings.js'
 import { loadS3 } from '../files/storage/storages.js'
 import { migrate } from '../migrations/migrate.js'
 import { createServices } from '../services.js'
@@ -19,8 +20,10 @@ const PURGE_LOG = 'purge_log'
  */
 export async function openWiki (config, { mayWrite }) {
   const log = pino({ level: 'error' }, pino.destination(2))
-  // Caches follow the log whatever the settings of this process are.
-  const isLogged = await hasPurgeLog(config.MONGODB_URI)
+  // Without the wiki's settings: caches may follow the log. With them, they say what is purged, as a log may be one of
+  // former times.
+  const isLogged = config.CACHE_POLICY === CACHE_SETTINGS.CACHE_POLICY.default && config.PURGE_ZONE === undefined &&
+    await hasPurgeLog(config.MONGODB_URI)
   const services = createServices(isLogged ? { ...config, CACHE_POLICY: 'bounded' } : config, log, {
     createS3: await loadS3(config), purge: await purgedBy(config)
   })

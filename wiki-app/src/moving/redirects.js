@@ -9,6 +9,7 @@ import { Spool } from './spool.js'
 /** @import {OnConflict} from './store-page.js' */
 
 const FOLLOWED_MAX = 10
+const LEADS_MAX = 4
 /** Redirects to redirects to … are found one after the other. */
 const ROUNDS_MAX = 20
 /** Of broken redirects so many are looked at for circles. */
@@ -49,13 +50,23 @@ export function createRedirects ({ store, places, onConflict, dryRun, wouldBe, s
         return { source, name, result: onConflict === 'fail' ? 'untaken' : 'kept', problem }
       }
     }
-    try {
-      if (dryRun) wouldBe.add(name)
-      else await store.lead(name, end)
-      return { source, name, result: 'redirect' }
-    } catch (error) {
-      if (!(error instanceof NameTaken)) throw error
-      return { source, name, result: 'kept', problem: 'there is a page here' }
+    if (dryRun) wouldBe.add(name)
+    else if (!await lead(name, end)) return { source, name, result: 'kept', problem: 'there is a page here' }
+    return { source, name, result: 'redirect' }
+  }
+
+  /** @param {string} name @param {string} end @returns {Promise<boolean>} false: there is a page by now */
+  async function lead (name, end) {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        await store.lead(name, end)
+        return true
+      } catch (error) {
+        if (error instanceof NameTaken) return false
+        // Others write to the same documents.
+        const isLost = /** @type {{code?: string}} */ (error).code === 'WIKI_LOST_RACE'
+        if (!isLost || attempt === LEADS_MAX) throw error
+      }
     }
   }
 

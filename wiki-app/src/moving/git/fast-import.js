@@ -6,6 +6,19 @@ import { committer } from './message.js'
 
 /** https://git-scm.com/docs/git-fast-import @typedef {ReturnType<typeof startImport>} FastImport */
 
+const OCTAL = 8
+const OCTAL_DIGITS = 3
+/** What a line of a command may not have. */
+const SPECIAL = /["\\\p{Cc}]/gu
+
+/**
+ * Paths of pages have nothing special; those that a commit in the repository names may have anything.
+ * https://git-scm.com/docs/git-fast-import#_filemodify
+ * @param {string} path
+ */
+const quoted = (path) => `"${path.replace(SPECIAL, (each) =>
+  `\\${each.charCodeAt(0).toString(OCTAL).padStart(OCTAL_DIGITS, '0')}`)}"`
+
 /**
  * Writes commits, one after the other, without a working tree.
  * @param {string} folder
@@ -36,7 +49,7 @@ export function startImport (folder, { ref, from, signal }) {
     /**
      * @param {Pick<Exported, 'author' | 'at'>} by @param {string} message
      * @param {{remove?: string | null, move?: [from: string, to: string] | null,
-     *   file?: {path: string, content: string | Buffer} | null}} changes  paths have no quotes and no backslashes
+     *   file?: {path: string, content: string | Buffer} | null}} changes
      */
     async commit ({ author, at }, message, { remove, move, file }) {
       // Older than 1970 is not possible in git.
@@ -45,10 +58,10 @@ export function startImport (folder, { ref, from, signal }) {
       await data(message)
       if (isFirst && from !== null) await write(`from ${from}\n`)
       isFirst = false
-      if (remove) await write(`D "${remove}"\n`)
-      if (move) await write(`R "${move[0]}" "${move[1]}"\n`)
+      if (remove) await write(`D ${quoted(remove)}\n`)
+      if (move) await write(`R ${quoted(move[0])} ${quoted(move[1])}\n`)
       if (!file) return
-      await write(`M 100644 inline "${file.path}"\n`)
+      await write(`M 100644 inline ${quoted(file.path)}\n`)
       await data(file.content)
     },
 

@@ -17,7 +17,8 @@ const HARMLESS = {
   'core.alternateRefsCommand': '',
   'log.showSignature': 'false',
   'gc.auto': '0',
-  'maintenance.auto': 'false'
+  'maintenance.auto': 'false',
+  'submodule.recurse': 'false'
 }
 const ARGUMENTS = Object.entries(HARMLESS).flatMap(([name, value]) => ['-c', `${name}=${value}`])
 

@@ -36,7 +36,13 @@ export async function prepareRepository (folder) {
   if (repository.branch === 'HEAD') {
     throw new RepositoryError(`no branch is checked out in ${folder}: git checkout the one of the export first`)
   }
-  const changed = repository.isBare ? '' : await git(repository.folder, ['status', '--porcelain'])
+  if (repository.isBare) return repository
+  await refuseElsewhere(repository.folder)
+  const harmless = await withoutFilters(repository.folder)
+  // An export that was killed after the branch had moved has left the files as they were before.
+  const exported = await gitOrNull(repository.folder, ['rev-parse', '--verify', '--quiet', EXPORT_REF])
+  if (exported !== null && exported === repository.head) await checkOut(repository.folder)
+  const changed = await git(repository.folder, [...harmless, 'status', '--porcelain'])
   if (changed !== '') {
     throw new RepositoryError(`${folder} has files that are not committed, which an export would overwrite: ` +
       'move them ' +
@@ -52,6 +58,31 @@ export async function prepareRepository (folder) {
 export async function publish ({ folder, branch, head, isBare }) {
   const made = await git(folder, ['rev-parse', '--verify', EXPORT_REF])
   await git(folder, ['update-ref', '-m', 'stevec export', branch, made, head ?? '0'.repeat(made.length)])
+  if (isBare) await git(folder, ['update-ref', '-d', EXPORT_REF])
+  else await checkOut(folder)
+}
+
+/** The files as the branch has them. @param {string} folder */
+async function checkOut (folder) {
+  await git(folder, [...await withoutFilters(folder), 'reset', '--hard', '--quiet'])
   await git(folder, ['update-ref', '-d', EXPORT_REF])
-  if (!isBare) await git(folder, ['reset', '--hard', '--quiet'])
+}
+
+/** `core.worktree` leads anywhere. @param {string} folder @throws {RepositoryError} */
+async function refuseElsewhere (folder) {
+  const top = await git(folder, ['rev-parse', '--show-toplevel'])
+  if (top === folder) return
+  throw new RepositoryError(`the files of ${folder} are elsewhere, in ${top}: name another folder`)
+}
+
+/**
+ * The programs that a repository has files go through (gitattributes(5)), left out.
+ * @param {string} folder @returns {Promise<string[]>} arguments of git @throws {RepositoryError}
+ */
+async function withoutFilters (folder) {
+  const names = (await gitOrNull(folder, ['config', '-z', '--name-only', '--get-regexp', '^filter\\.']) ?? '')
+    .split('\0').filter((name) => name !== '')
+  const odd = names.find((name) => name.includes('='))
+  if (odd !== undefined) throw new RepositoryError(`${folder} has the setting ${odd}: remove it, or name another folder`)
+  return [...new Set(names)].flatMap((name) => ['-c', `${name}=${name.endsWith('.required') ? 'false' : ''}`])
 }

@@ -12,6 +12,8 @@ const WITHOUT_TEXT = {
   absent: 'revisions of which the dump has no text (it may be one of stubs)'
 }
 
+const OLD_OF_REDIRECTS = 'older revisions of pages that redirect now: a name that leads on has no history here'
+
 /** @returns {Site} */
 const noSite = () => ({ id: '', caseSensitive: false, namespaces: new Map() })
 
@@ -34,6 +36,7 @@ export async function * loadedPages (path, { namespaces, ...options }) {
   let page = { title: '', id: '', isWanted: false, redirect: /** @type {string | null} */ (null) }
   /** @type {PageRevisions | null} */
   let revisions = null
+  let ofRedirect = 0
   /** @type {Untaken[]} */
   let problems = []
   for await (const event of readDump(path, options)) {
@@ -44,6 +47,10 @@ export async function * loadedPages (path, { namespaces, ...options }) {
       problems = []
       if (!page.isWanted) left.add(`pages of the namespace ${namespaceName(site.namespaces, event.ns)}`)
       revisions = page.isWanted && page.redirect === null ? new PageRevisions() : null
+      ofRedirect = 0
+    } else if (event.type === 'revision' && page.redirect !== null) {
+      // The newest one is the redirect itself.
+      if (page.isWanted && ofRedirect++ > 0) left.add(OLD_OF_REDIRECTS)
     } else if (event.type === 'revision' && revisions !== null) {
       const { lacks, id } = event.revision
       if (lacks === null) await revisions.add(event.revision)
