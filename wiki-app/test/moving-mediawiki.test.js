@@ -9,7 +9,7 @@ import { gzipSync } from 'node:zlib'
 import { readMediaWiki } from '../src/moving/mediawiki/reader.js'
 import { get, untilCounted, useWiki } from './helper.js'
 import { png } from './images.js'
-import { dump, escaped, FOOT, generatedDump, head, page, redirect } from './mediawiki-dump.js'
+import { dump, escaped, FOOT, generatedDump, head, page } from './mediawiki-dump.js'
 import { contents, moveIn } from './moving.js'
 
 /** @import {Moved, MovedPage, MovedRevision, ReaderOptions} from '../src/moving/content.js' */
@@ -90,6 +90,7 @@ test('a dump comes into a wiki: pages, history, redirects; what is not wanted is
   const talk = await moveIn(uri, readMediaWiki(file, { namespaces: ['main', 'talk', 'Category'] }))
   assert.deepEqual(talk.outcomes.map(({ source, result }) => [source, result]), [
     ['Main Page', 'unchanged'], ['Talk:Main Page', 'created'], ['Category:Insects', 'created'],
+    [file, 'left-out'],
     ['Home page', 'unchanged']
   ])
   await assert.rejects(allOf(file, { namespaces: ['Gadgets'] }), /no namespace "Gadgets"; it has main, .*Talk/)

@@ -4,27 +4,10 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import test from 'node:test'
 import { childPids } from '@stevec/harness/proc'
-import { requireTool } from '@stevec/harness/tools/locate'
-import { createPandoc } from '../src/moving/pandoc/pandoc.js'
-
-/** @import {AboutTexts, Converted} from '../src/moving/content.js' */
+import { pandocFor } from './pandoc.js'
 
 /** Takes pandoc seconds: marks that open and close in many ways. */
 const SLOW = "''''' ".repeat(100_000)
-
-/**
- * @param {import('node:test').TestContext} t
- * @param {Partial<Parameters<typeof createPandoc>[0]>} [options]
- */
-function pandocFor (t, options = {}) {
-  const pandoc = createPandoc({ from: 'mediawiki', command: requireTool('pandoc').path, processes: 1, ...options })
-  t.after(pandoc.close)
-  return {
-    ...pandoc,
-    /** @param {string} text @param {AboutTexts} [about] @returns {Promise<Converted>} */
-    one: async (text, about) => (await pandoc.convert([text], about))[0]
-  }
-}
 
 test('a text that takes or becomes too long is a code block with the reason, and the next is converted', async (t) => {
   const { convert } = pandocFor(t, { limits: { cpuMs: 1_000 } })

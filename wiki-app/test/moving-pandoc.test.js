@@ -1,27 +1,10 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { requireTool } from '@stevec/harness/tools/locate'
 import toHtml from '../src/markdown/html.js'
-import { createPandoc } from '../src/moving/pandoc/pandoc.js'
 import { assertHarmless } from './harmless.js'
-
-/** @import {AboutTexts, Converted} from '../src/moving/content.js' */
+import { pandocFor } from './pandoc.js'
 
 const PICTURE = `/files/${'a'.repeat(32)}.png`
-
-/**
- * @param {import('node:test').TestContext} t
- * @param {Partial<Parameters<typeof createPandoc>[0]>} [options]
- */
-function pandocFor (t, options = {}) {
-  const pandoc = createPandoc({ from: 'mediawiki', command: requireTool('pandoc').path, processes: 1, ...options })
-  t.after(pandoc.close)
-  return {
-    ...pandoc,
-    /** @param {string} text @param {AboutTexts} [about] @returns {Promise<Converted>} */
-    one: async (text, about) => (await pandoc.convert([text], about))[0]
-  }
-}
 
 /** @param {string} markdown */
 function shown (markdown) {

@@ -73,9 +73,9 @@
  * @property {string[]} [namespaces]  to take, of wikis that have some; default: the main one
  * @property {boolean} [includeFiles]  also pictures that the file itself holds
  * @property {(done: number, total: number) => void} [onRead]  bytes or pages, for the progress
- * @property {(page: Pick<MovedPage, 'source' | 'name' | 'id'>) => Promise<string | null>} [newestStored]  the id of the newest
- *   revision that is here already. The content of that one and of those before it may be '', so that a reader need not
- *   convert it; it yields them still
+ * @property {(page: Pick<MovedPage, 'source' | 'name' | 'id'>) => Promise<string | null>} [newestStored]  the id of the
+ *   newest revision that is here already. The content of that one and of those before it may be '', so that a reader
+ *   need not convert it; it yields them still
  */
 
 /**

@@ -5,8 +5,8 @@ const KNOWN_MAX = 1_000_000
 const HASH_CHARS = 12
 
 /**
- * Histories by the beginning of their revisions' `save_id`, as they are when somebody first asks. Revisions have no index
- * by `save_id` alone: it would cost each save something, and only an import needs it, once.
+ * Histories by the beginning of their revisions' `save_id`, as they are when somebody first asks. Revisions have no
+ * index by `save_id` alone: it would cost each save something, and only an import needs it, once.
  * @param {Models['Revisions']} Revisions @param {string} kind  of the other wiki
  */
 export function createMovedHistories (Revisions, kind) {

@@ -46,8 +46,77 @@ const startingWith = (prefix) => mongoose.trusted({ $gte: prefix, $lt: `${prefix
  */
 export function createPlaces ({ Pages, Revisions }, kind) {
   const movedHistories = createMovedHistories(Revisions, kind)
-  const renamed = renamingPrefix(kind)
 
+  const { headOf, pageAt, pageWith, newestOf, storedIn } = createReads({ Pages, Revisions }, renamingPrefix(kind))
+
+  /** Also one that only says so. @param {string} history */
+  const isRenamedHere = async (history) =>
+    await newestOf(history, { summary: /^Renamed from “/, save_id: null }) !== null
+
+  /** @param {string} name @param {Head} page @param {boolean} isLed  the name leads there */
+  async function renamingOf (name, page, isLed) {
+    if (page._id === name) return null
+    if (!await isRenamedHere(String(historyOf(page)))) return { refusal: null }
+    return isLed ? null : { refusal: 'it was renamed here' }
+  }
+
+  return {
+    headOf,
+
+    /** @param {string} name @param {Origin} origin @returns {Promise<Place>} */
+    async find (name, origin) {
+      const own = saveIdPrefix(kind, origin)
+      // Before pages had ids, their names stood for them.
+      const prefixes = [...new Set([own, prefixOf(kind, origin.source)])]
+      const head = await headOf(name)
+      const led = head === null ? null : await pageAt(name)
+      const there = led === null ? null : { page: led, ...await storedIn(String(historyOf(led)), prefixes) }
+      const moved = there?.own || origin.id === undefined ? null : await movedHistories.with(own)
+      const elsewhere = moved && await pageWith(moved)
+      const found = elsewhere
+        ? { page: elsewhere, ...await storedIn(String(historyOf(elsewhere)), prefixes) }
+        : there
+      if (!found?.own) return unknown(kind, name, head, there)
+      const { page, newest, text, own: last } = found
+      const stored = String(last.save_id)
+      return {
+        name: page._id,
+        head: page,
+        newest,
+        stored: stored.slice(own.length),
+        storedAt: last.created_at,
+        isFree: text === last,
+        isTaken: false,
+        renaming: origin.id === undefined ? null : await renamingOf(name, page, page === led)
+      }
+    }
+  }
+}
+
+/**
+ * @param {string} kind @param {string} name @param {Head | null} head
+ * @param {{page: Head, newest: Newest | null, text: Newest | null} | null} there
+ * @returns {Place}
+ */
+function unknown (kind, name, head, there) {
+  const isHere = there !== null && there.page._id === name
+  return {
+    name,
+    head,
+    newest: isHere ? there.newest : null,
+    stored: null,
+    storedAt: null,
+    isFree: head === null,
+    isTaken: isHere && (there.text?.save_id?.startsWith(`${kind}:`) ?? false),
+    renaming: null
+  }
+}
+
+/**
+ * @param {Pick<Models, 'Pages' | 'Revisions'>} models
+ * @param {string} renamed  beginning of the `save_id` of renamings
+ */
+function createReads ({ Pages, Revisions }, renamed) {
   /** @param {string} name @returns {Promise<Head | null>} */
   const headOf = (name) => /** @type {any} */ (driverOf(Pages).findOne({ _id: name }, { projection: HEAD_FIELDS }))
 
@@ -76,7 +145,9 @@ export function createPlaces ({ Pages, Revisions }, kind) {
   async function storedIn (history, prefixes) {
     const newest = await newestOf(history)
     const isOfImport = newest?.save_id?.startsWith(renamed) ?? false
-    const text = isOfImport ? await newestOf(history, { save_id: mongoose.trusted({ $not: startOf(renamed) }) }) : newest
+    const text = isOfImport
+      ? await newestOf(history, { save_id: mongoose.trusted({ $not: startOf(renamed) }) })
+      : newest
     if (prefixes.some((prefix) => text?.save_id?.startsWith(prefix))) return { newest, text, own: text }
     for (const prefix of prefixes) {
       const own = await newestOf(history, { save_id: startingWith(prefix) })
@@ -85,65 +156,7 @@ export function createPlaces ({ Pages, Revisions }, kind) {
     return { newest, text, own: null }
   }
 
-  /** Also one that only says so. @param {string} history */
-  const isRenamedHere = async (history) =>
-    await newestOf(history, { summary: /^Renamed from “/, save_id: null }) !== null
-
-  /** @param {string} name @param {Head} page @param {boolean} isLed  the name leads there */
-  async function renamingOf (name, page, isLed) {
-    if (page._id === name) return null
-    if (!await isRenamedHere(String(historyOf(page)))) return { refusal: null }
-    return isLed ? null : { refusal: 'it was renamed here' }
-  }
-
-  return {
-    headOf,
-
-    /** @param {string} name @param {Origin} origin @returns {Promise<Place>} */
-    async find (name, origin) {
-      const own = saveIdPrefix(kind, origin)
-      // Before pages had ids, their names stood for them.
-      const prefixes = [...new Set([own, prefixOf(kind, origin.source)])]
-      const head = await headOf(name)
-      const led = head === null ? null : await pageAt(name)
-      const there = led === null ? null : { page: led, ...await storedIn(String(historyOf(led)), prefixes) }
-      const moved = there?.own || origin.id === undefined ? null : await movedHistories.with(own)
-      const elsewhere = moved && await pageWith(moved)
-      const found = elsewhere ? { page: elsewhere, ...await storedIn(String(historyOf(elsewhere)), prefixes) } : there
-      if (!found?.own) return unknown(name, head, there)
-      const { page, newest, text, own: last } = found
-      const stored = String(last.save_id)
-      return {
-        name: page._id,
-        head: page,
-        newest,
-        stored: stored.slice(own.length),
-        storedAt: last.created_at,
-        isFree: text === last,
-        isTaken: false,
-        renaming: origin.id === undefined ? null : await renamingOf(name, page, page === led)
-      }
-    }
-  }
-
-  /**
-   * @param {string} name @param {Head | null} head
-   * @param {{page: Head, newest: Newest | null, text: Newest | null} | null} there
-   * @returns {Place}
-   */
-  function unknown (name, head, there) {
-    const isHere = there !== null && there.page._id === name
-    return {
-      name,
-      head,
-      newest: isHere ? there.newest : null,
-      stored: null,
-      storedAt: null,
-      isFree: head === null,
-      isTaken: isHere && (there.text?.save_id?.startsWith(`${kind}:`) ?? false),
-      renaming: null
-    }
-  }
+  return { headOf, pageAt, pageWith, newestOf, storedIn }
 }
 
 /** @param {string} prefix */

@@ -11,7 +11,8 @@ const PLACES_KEPT_MAX = 1_000
 const TURN_MAX_MS = 60_000
 
 /**
- * @param {Omit<ConstructorParameters<typeof PageWriter>[0], 'find'> & {places: Places, onFound?: (name: string) => void,
+ * @param {Omit<ConstructorParameters<typeof PageWriter>[0], 'find'> &
+ *   {places: Places, onFound?: (name: string) => void,
  *   signal?: AbortSignal}} parts  `onFound`: gets the names of pages that are here, or would be
  */
 export function createReadPage ({ places, onFound = () => {}, signal, ...parts }) {

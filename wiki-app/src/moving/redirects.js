@@ -51,23 +51,8 @@ export function createRedirects ({ store, places, onConflict, dryRun, wouldBe, s
       }
     }
     if (dryRun) wouldBe.add(name)
-    else if (!await lead(name, end)) return { source, name, result: 'kept', problem: 'there is a page here' }
+    else if (!await lead(store, name, end)) return { source, name, result: 'kept', problem: 'there is a page here' }
     return { source, name, result: 'redirect' }
-  }
-
-  /** @param {string} name @param {string} end @returns {Promise<boolean>} false: there is a page by now */
-  async function lead (name, end) {
-    for (let attempt = 1; ; attempt++) {
-      try {
-        await store.lead(name, end)
-        return true
-      } catch (error) {
-        if (error instanceof NameTaken) return false
-        // Others write to the same documents.
-        const isLost = /** @type {{code?: string}} */ (error).code === 'WIKI_LOST_RACE'
-        if (!isLost || attempt === LEADS_MAX) throw error
-      }
-    }
   }
 
   return {
@@ -98,6 +83,24 @@ export function createRedirects ({ store, places, onConflict, dryRun, wouldBe, s
     },
 
     close: () => spool.close()
+  }
+}
+
+/**
+ * @param {Pick<PageStore, 'lead'>} store @param {string} name @param {string} end
+ * @returns {Promise<boolean>} false: there is a page by now
+ */
+async function lead (store, name, end) {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      await store.lead(name, end)
+      return true
+    } catch (error) {
+      if (error instanceof NameTaken) return false
+      // Others write to the same documents.
+      const isLost = /** @type {{code?: string}} */ (error).code === 'WIKI_LOST_RACE'
+      if (!isLost || attempt === LEADS_MAX) throw error
+    }
   }
 }
 

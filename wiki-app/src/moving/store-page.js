@@ -167,7 +167,7 @@ export class PageWriter {
     return { ...this.#done(this.#written > 0 ? 'replaced' : 'untaken', refusal), ...from }
   }
 
-  /** As the page was renamed there. @returns {Promise<{from?: {from: string}, refusal?: string}>} `from`: it was, here */
+  /** As it was renamed there. @returns {Promise<{from?: {from: string}, refusal?: string}>} `from`: it was, here */
   async #renamed () {
     if (this.#place.renaming === null) return this.#renaming()
     const { store, kind, dryRun } = this.#parts

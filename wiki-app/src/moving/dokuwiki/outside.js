@@ -29,7 +29,8 @@ export function outsideId (text, { after, stored }) {
 export function outsideOf (stored) {
   const [, hash, after = ''] = ID.exec(stored) ?? []
   if (hash === undefined) return null
-  const isLater = (/** @type {string} */ id, /** @type {boolean} */ isOutside) => isOutside || Number(id) > Number(after)
+  const isLater = (/** @type {string} */ id, /** @type {boolean} */ isOutside) =>
+    isOutside || Number(id) > Number(after)
   return {
     hash,
     after,

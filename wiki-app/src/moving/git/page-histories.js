@@ -47,8 +47,7 @@ export class PageHistories {
     else if (isMain) {
       this.#addMain(commit)
       if (commit.parents.length > 1) this.#dropBranches(commit)
-    }
-    else this.#addSide(commit)
+    } else this.#addSide(commit)
   }
 
   /**

@@ -18,7 +18,8 @@ const SITE_MAX_CHARS = 64
 const asIs = async (texts) => texts.map((content) => ({ content }))
 
 /**
- * @typedef {{page: {title: string, id?: string, site: string}} | {texts: Promise<Texted[]>} | {end: true} | {other: Moved}} Item
+ * @typedef {{page: {title: string, id?: string, site: string}} | {texts: Promise<Texted[]>} | {end: true} |
+ *   {other: Moved}} Item
  */
 
 /**

@@ -20,8 +20,6 @@ const CLOSE_MAX_MS = 2_000
 /** A process keeps some 30 to 80 kB of each text: one that had many would reach its limit of memory. */
 const TEXTS_MAX = 1_000
 const STDERR_MAX_CHARS = 1_000
-/** Where GHC puts new things: fewer collections of garbage, so a text takes an eighth less time. */
-const YOUNG_MIB = 32
 /** Of GHC: https://downloads.haskell.org/ghc/latest/docs/users_guide/runtime_control.html */
 const EXIT_OUT_OF_MEMORY = 251
 
@@ -29,7 +27,7 @@ const EXIT_OUT_OF_MEMORY = 251
 
 /** @param {{command: string, from: string, limits: Limits}} options */
 function startPandoc ({ command, from, limits }) {
-  const args = ['+RTS', `-M${limits.memoryMib}m`, `-A${YOUNG_MIB}m`, '-RTS', 'lua', SCRIPT, from]
+  const args = ['+RTS', `-M${limits.memoryMib}m`, '-RTS', 'lua', SCRIPT, from]
   // No settings of pandoc, no folder of its user.
   const child = spawn(command, args, { env: { LANG: 'C.UTF-8' }, stdio: ['pipe', 'pipe', 'pipe'] })
   let stderr = ''
