@@ -35,6 +35,10 @@ const DEMANDS = {
   'GET /assets/api.js': 'anyone',
   'GET /assets/copy.js': 'anyone',
   'GET /assets/tasks.js': 'anyone',
+  'GET /assets/make.js': 'anyone',
+  'GET /assets/settled.js': 'anyone',
+  'GET /assets/name-list.js': 'anyone',
+  'GET /assets/search-names.js': 'anyone',
   'GET /assets/api.css': 'anyone',
   ...Object.fromEntries(['', '-draft', '-form', '-links', '-pictures', '-preview', '-toolbar'].map((part) =>
     [`GET /assets/editor${part}.js`, 'anyone'])),
