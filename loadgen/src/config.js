@@ -38,8 +38,8 @@ const REMOTE_WIKI_VARIABLES = Object.freeze([
 
 /** Of a wiki that another one is moved into: what its pages and its caches depend on. */
 const IMPORT_VARIABLES = Object.freeze([
-  'PAGE_MAX_BYTES', 'UPLOAD_MAX_BYTES', 'UPLOADS_MAX_MIB', 'HOME_PAGE', 'SHORT_LINK_INDEX', 'CACHE_POLICY', 'CACHE_BOUND_MS',
-  'PUBLIC_URL', 'PURGE_ZONE', 'PURGE_TOKEN', 'PURGE_TOKEN_FILE', 'PURGE_URL'
+  'PAGE_MAX_BYTES', 'UPLOAD_MAX_BYTES', 'UPLOADS_MAX_MIB', 'HOME_PAGE', 'SHORT_LINK_INDEX', 'CACHE_POLICY',
+  'CACHE_BOUND_MS', 'PUBLIC_URL', 'PURGE_ZONE', 'PURGE_TOKEN', 'PURGE_TOKEN_FILE', 'PURGE_URL'
 ])
 
 /** A setting has a bad value; the message says which setting and what is allowed. */

@@ -154,8 +154,8 @@ export const SETTINGS = {
   }),
   READ_ACCESS: choice(READ_ACCESSES, {
     default: 'everyone',
-    does: 'who reads: `everyone`, or with `ACCESS=users` only `members`, see below. Then no cache keeps an answer, and ' +
-      '`CACHE_POLICY`, `ORIGIN_CACHE_MIB` and `PURGE_ZONE` do not count'
+    does: 'who reads: `everyone`, or with `ACCESS=users` only `members`, see below. Then no cache keeps an answer, ' +
+      'and `CACHE_POLICY`, `ORIGIN_CACHE_MIB` and `PURGE_ZONE` do not count'
   }),
   USERS_FILE: optional(text(isThere, {
     allowed: 'the path of a file that wiki-app/bin/user.js has made; for ACCESS=users alone',

@@ -121,12 +121,14 @@ test('a file that begins as a picture and is none is refused, a picture is shown
 test('hostile names end in no header, path or page', async (t) => {
   const app = await wiki.build(t)
   for (const name of ['../../x', 'a\r\nSet-Cookie: x', 'x'.repeat(300), 'a\u202efdp.exe', '"; filename="b.html',
-    '<img src=x onerror=alert(1)>.pdf', '[x](javascript:alert(1)).pdf', '`$x$`_*~&amp;.pdf', '__proto__', '%2e%2e%2fx']) {
+    '<img src=x onerror=alert(1)>.pdf', '[x](javascript:alert(1)).pdf', '`$x$`_*~&amp;.pdf', '__proto__',
+    '%2e%2e%2fx']) {
     const { url, name: kept, markdown } = await uploaded(app, `text of ${name}`, name)
     const { headers, statusCode, body } = await get(app, url)
     assert.deepEqual([statusCode, body], [200, `text of ${name}`])
     assert.equal(headers['set-cookie'], undefined)
-    assert.match(String(headers['content-disposition']), /^attachment; filename="[^"\r\n]+"; filename\*=UTF-8''[\w.%~-]+$/)
+    assert.match(String(headers['content-disposition']),
+      /^attachment; filename="[^"\r\n]+"; filename\*=UTF-8''[\w.%~-]+$/)
     assert.match(kept, /^[^/\\\p{Cc}\u202e%"<>:]{1,100}$/u)
     await save(app, 'a', markdown)
     const shown = (await get(app, '/wiki/a')).body
@@ -151,7 +153,8 @@ test('the same bytes under two names are one file with two addresses; no other n
   }
   const folder = `/files/${hashOf(PDF)}`
   for (const wrong of [`${folder}/invoice.exe`, folder, `${folder}/`, `${folder}.png`, `${folder}.png/a.pdf`,
-    `${folder}/..%2fa.pdf`, `${folder}/%ff`, `${folder}/a.pdf/b`, `/files/${'0'.repeat(32)}/a.pdf`, `${folder}/length`]) {
+    `${folder}/..%2fa.pdf`, `${folder}/%ff`, `${folder}/a.pdf/b`, `/files/${'0'.repeat(32)}/a.pdf`,
+    `${folder}/length`]) {
     const { statusCode, headers } = await get(app, wrong)
     assert.ok([400, 404].includes(statusCode), `${wrong} ${statusCode}`)
     assert.match(String(headers['cache-control']), /no-store/, wrong)
@@ -194,7 +197,8 @@ test('nothing is stored of a file that is empty, cut in the middle, or too large
   await app.listen({ port: 0, host: '127.0.0.1' })
   const { port } = /** @type {import('node:net').AddressInfo} */ (app.server.address())
   for (const request of [
-    `POST /edit/upload HTTP/1.1\r\nHost: a\r\nContent-Type: multipart/form-data; boundary=x\r\nContent-Length: 9000\r\n\r\n${head}`,
+    'POST /edit/upload HTTP/1.1\r\nHost: a\r\nContent-Type: multipart/form-data; boundary=x\r\n' +
+      `Content-Length: 9000\r\n\r\n${head}`,
     'POST /api/v1/files?name=a.pdf HTTP/1.1\r\nHost: a\r\nContent-Type: application/octet-stream\r\n' +
       'Content-Length: 9000\r\n\r\n%PDF and so on'
   ]) {

@@ -215,7 +215,8 @@ test('a provider of sign-ins needs a client, people with names and the address o
       })
     }
     const others = { OIDC_CLIENT_ID: undefined, OIDC_CLIENT_SECRET_FILE: undefined, OIDC_ISSUER: undefined }
-    assert.throws(() => readConfig({ ...whole, ...others, OIDC_NEW_PEOPLE: 'reader' }), /OIDC_NEW_PEOPLE is not allowed/)
+    assert.throws(() => readConfig({ ...whole, ...others, OIDC_NEW_PEOPLE: 'reader' }),
+      /OIDC_NEW_PEOPLE is not allowed/)
   })
 
 test('the address of a server for mail has a port, TLS and a login, each of its own form', () => {

@@ -16,7 +16,8 @@ const wiki = useWiki()
 /** What crawlers may read. Every other route for GET is disallowed. */
 const READ_BY_CRAWLERS = [
   '/', '/wiki', '/wiki/', '/wiki/*', '/wiki/stevec', '/s/:id', '/pages', '/tags', '/tags/:tag', '/changes',
-  '/changes.atom', '/files', '/files/:file', '/files/:file/:name', '/robots.txt', '/sitemap.xml', '/sitemap/:part', '/favicon.ico',
+  '/changes.atom', '/files', '/files/:file', '/files/:file/:name', '/robots.txt', '/sitemap.xml', '/sitemap/:part',
+  '/favicon.ico',
   // Without a link to them.
   '/healthz', '/readyz', '/purge-log'
 ]
@@ -52,8 +53,8 @@ test('robots.txt allows pages, lists and pictures, disallows every other route, 
 
 /** Reads that cost as much as a page, or that only people who have signed in can send. */
 const AS_CHEAP_AS_A_PAGE = [
-  '/', '/wiki', '/wiki/', '/wiki/*', '/random', '/s/:id', '/files/:file', '/files/:file/:name', '/readyz', '/api/v1/short-links/:id',
-  '/api/v1/saves/:id',
+  '/', '/wiki', '/wiki/', '/wiki/*', '/random', '/s/:id', '/files/:file', '/files/:file/:name', '/readyz',
+  '/api/v1/short-links/:id', '/api/v1/saves/:id',
   '/api/v1/openapi.json', '/digests/confirm/:secret', '/digests/stop/:secret', '/invitations/:secret', '/edit/people',
   '/edit/people/person', '/edit/audit', '/edit/account', '/edit/new', '/edit/new/*',
   '/edit/short-link/*', '/edit/sign-in', '/edit/sign-in/oidc/callback', '/edit/revert-author', '/edit/erase/*',

@@ -111,7 +111,7 @@ for (const way of FAN_OUTS) {
 }
 
 for (const way of FAN_OUTS) {
-  test(`${way}: those that watch a page have what is written on its talk page, also once both are renamed`, async (t) => {
+  test(`${way}: those that watch a page have what its talk page says, also once both are renamed`, async (t) => {
     const { app, db } = await build(t, way)
     await watching(app, 'reader', 'PUT', 'pages/a')
     await watching(app, 'admin', 'PUT', 'pages/Talk:a')
@@ -179,7 +179,8 @@ test('on-queue: a process dies after a step that it has not marked, and another 
   }
   const first = await start('first', (steps) => steps === 2)
   const revision = new ObjectId()
-  await connection.transaction((session) => add([{ name: 'a', page: 'a', author: 'editor', revision }], first.add, session))
+  const written = [{ name: 'a', page: 'a', author: 'editor', revision }]
+  await connection.transaction((session) => add(written, first.add, session))
   assert.ok(await waitUntil(() => ran.length === 2, WAIT_MAX_MS))
   assert.equal((await having(db, revision)).length, 2_000)
   await start('second', () => false)

@@ -56,7 +56,8 @@ test('a folder comes in by the form; the report links to the pages and gives rea
   const answer = await submitImport(app, { author: 'Ana', summary: 'from my disk', on_conflict: 'keep' }, files)
   assert.equal(answer.statusCode, 200)
   assert.equal(answer.headers['cache-control'], 'private, no-store')
-  assert.match(words(answer), /2 pages made, 1 page kept as before, 1 picture stored, 1 other file stored, 6 files not taken\./)
+  assert.match(words(answer),
+    /2 pages made, 1 page kept as before, 1 picture stored, 1 other file stored, 6 files not taken\./)
   for (const link of ['href="/wiki/docs"', 'href="/wiki/docs/guide/setup"', 'href="/wiki/docs/kept"']) {
     assert.ok(answer.body.includes(link), link)
   }

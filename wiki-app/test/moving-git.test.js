@@ -250,7 +250,8 @@ test('git runs nothing of the repository, and follows no variables of git', asyn
   git(path.join(directory, 'wiki'), 'config', 'core.fsmonitor', `touch ${trap}; false`)
   mkdirSync(path.join(directory, 'wiki', '.git', 'info'), { recursive: true })
   writeFileSync(path.join(directory, 'wiki', '.git', 'info', 'attributes'), '*.md filter=x\n')
-  for (const [name, value] of [['smudge', `touch ${trap}; cat`], ['clean', `touch ${trap}; cat`], ['required', 'true']]) {
+  const command = `touch ${trap}; cat`
+  for (const [name, value] of [['smudge', command], ['clean', command], ['required', 'true']]) {
     git(path.join(directory, 'wiki'), 'config', `filter.x.${name}`, value)
   }
   process.env.GIT_DIR = path.join(directory, 'elsewhere')

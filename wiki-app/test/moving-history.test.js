@@ -125,7 +125,8 @@ test('what was written here is kept, replaced or refused, as the option says', a
   assert.deepEqual(kept.outcomes.map(({ missing }) => missing), [1, 1, 1, 2, undefined], 'newer ones that are not here')
   assert.equal(kept.totals.missing, 5)
   const older = await moveIn(uri, [page('Edited', [])])
-  assert.deepEqual([older.outcomes[0].result, older.outcomes[0].missing], ['kept', undefined], 'an older file lacks nothing')
+  assert.deepEqual([older.outcomes[0].result, older.outcomes[0].missing], ['kept', undefined],
+    'an older file lacks nothing')
   assert.equal(kept.outcomes[2].name, 'Now')
   const refused = await moveIn(uri, things(), { onConflict: 'fail' })
   assert.deepEqual(refused.outcomes.map(({ result }) => result),

@@ -120,7 +120,7 @@ test('a return that names another issuer, or none where the provider says that i
   assert.equal((await signIn(app, { iss: issuer })).statusCode, 200)
 })
 
-test('a provider that is away, slow, or does not know the wiki gets a page that says so; passwords work on', async (t) => {
+test('for a provider that is away, slow, or does not know the wiki, a page says so; passwords work on', async (t) => {
   const { issuer, fake, signIn, stop } = await startFake(t)
   const { lines, logTo } = createLog()
   const app = await wiki.build(t, { ...peopleOnly(t), ...settingsFor(issuer), LOG_LEVEL: 'info' }, {}, { logTo })

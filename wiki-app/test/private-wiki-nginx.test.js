@@ -82,7 +82,10 @@ for (const [name, roleOf] of Object.entries(EDGES)) {
     await save(app, 'a', 'zanimivost', bearer('editor'))
     const picture = png(7, 5)
     const uploaded = await app.inject({
-      method: 'POST', url: '/api/v1/files', headers: { ...bearer('editor'), 'content-type': 'image/png' }, payload: picture
+      method: 'POST',
+      url: '/api/v1/files',
+      headers: { ...bearer('editor'), 'content-type': 'image/png' },
+      payload: picture
     })
     const origin = await startNginx(t, ([port]) => ({ role: 'origin', port, wikiPort, pictureFolder: folder }))
     const edge = await startNginx(t, roleOf(origin.port))

@@ -23,10 +23,11 @@ test('a message does not change where links of other messages lead', async (t) =
   assert.equal((await say(app, ask)).statusCode, 303)
   const { headers: { etag } } = await get(app, '/wiki/Talk:a')
   for (const content of [
-    '[docs]: http://evil.test', 'Yes.\n\n[DOCS]: </wiki/evil> "title"', '> > [docs]:\n> > /evil', '- x\n\n  [docs]: /evil',
-    '[^1]: /evil', '[docs]: /evil\r\n[docs]', '[\\[docs]: /evil', '[do\ncs]: /evil'
+    '[docs]: http://evil.test', 'Yes.\n\n[DOCS]: </wiki/evil> "title"', '> > [docs]:\n> > /evil',
+    '- x\n\n  [docs]: /evil', '[^1]: /evil', '[docs]: /evil\r\n[docs]', '[\\[docs]: /evil', '[do\ncs]: /evil'
   ]) {
-    for (const place of /** @type {Record<string, string>[]} */ ([{ topic: 'x' }, { section: '1', base_revision: '1' }])) {
+    const places = /** @type {Record<string, string>[]} */ ([{ topic: 'x' }, { section: '1', base_revision: '1' }])
+    for (const place of places) {
       const { statusCode, body } = await say(app, { ...place, content })
       assert.equal(statusCode, 422, content)
       assert.match(body, /role="alert">A line such as “\[name\]: address” would[^<]* Write \[text\]\(address\) at each/)
@@ -36,7 +37,9 @@ test('a message does not change where links of other messages lead', async (t) =
     }
   }
   assert.equal((await get(app, '/wiki/Talk:a')).headers.etag, etag)
-  for (const content of ['[docs](/good)', '\\[docs]: /x', '`[docs]: /x`', '```\n[docs]: /x\n```', 'see [docs]: /x', '[a]:']) {
+  for (const content of [
+    '[docs](/good)', '\\[docs]: /x', '`[docs]: /x`', '```\n[docs]: /x\n```', 'see [docs]: /x', '[a]:'
+  ]) {
     assert.equal((await say(app, { topic: 'x', content })).statusCode, 303, content)
   }
   assert.match((await get(app, '/wiki/Talk:a', BROWSER)).body, /It is in the \[docs\] and \[\^1\]\./)
@@ -113,7 +116,9 @@ test('a reply without a revision is to the newest text', async (t) => {
 test('where a page is missing there is a link to its talk page, if that is written', async (t) => {
   const app = await wiki.build(t)
   for (const name of ['a', 'b', 'Talk:a']) await save(app, name, 'text')
-  for (const name of ['a', 'b']) assert.equal((await app.inject({ method: 'DELETE', url: `/wiki/${name}` })).statusCode, 204)
+  for (const name of ['a', 'b']) {
+    assert.equal((await app.inject({ method: 'DELETE', url: `/wiki/${name}` })).statusCode, 204)
+  }
   const [a, b] = await Promise.all(['a', 'b'].map((name) => get(app, `/wiki/${name}`, BROWSER)))
   assert.equal(a.statusCode, 404)
   assert.match(a.body, /<a href="\/wiki\/Talk:a" rel="nofollow">Its talk page<\/a>/)

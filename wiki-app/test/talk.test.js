@@ -220,7 +220,7 @@ test('a reply goes to no other topic of the same name, and its summary is one sh
   assert.match(summary, /^Reply to: long [a-z ]{100,160}…$/)
 })
 
-test('the texts of subpages and of talk pages together are what one renaming can take along, or nothing is', async (t) => {
+test('the texts of subpages and talk pages together are what one renaming can take along, or nothing is', async (t) => {
   const app = await wiki.build(t)
   const text = 'x'.repeat(800_000)
   await save(app, 'a', 'text')

@@ -15,8 +15,8 @@ import { configWith, interruptSignal, refuseMore } from './options.js'
 const ON_CONFLICT = /** @type {const} */ (['keep', 'replace', 'fail'])
 const KIND_LINES = Object.entries(KINDS).map(([name, { does }]) => `  ${name.padEnd(10)} ${does}`).join('\n')
 
-const KEPT = 'kept pages have newer revisions in the other wiki: --on-conflict replace puts its newest text on top of ' +
-  'what is here\n'
+const KEPT = 'kept pages have newer revisions in the other wiki: --on-conflict replace puts its newest text on top ' +
+  'of what is here\n'
 
 /** Options that only some kinds have. @type {Record<string, Choice | 'redirects'>} */
 const CHOICES = {

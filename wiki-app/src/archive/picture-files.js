@@ -41,8 +41,9 @@ export const pathsOf = (file) =>
 export function aboutPicture ({ path, comment = '' }) {
   const { alt, author } = fieldsIn(comment)
   const name = unescaped(path.slice(path.lastIndexOf('/') + 1, path.lastIndexOf('.')))
+  const isNamed = EXPORTED.test(path) || nameOfAttachment(path) !== undefined
   return {
-    alt: acceptedLine(alt ?? (EXPORTED.test(path) || nameOfAttachment(path) !== undefined ? '' : name), ALT_SCHEMA, readableAlt),
+    alt: acceptedLine(alt ?? (isNamed ? '' : name), ALT_SCHEMA, readableAlt),
     author: acceptedLine(author, AUTHOR_SCHEMA, visibleAuthor)
   }
 }

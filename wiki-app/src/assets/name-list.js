@@ -18,7 +18,8 @@ const MOVES = /** @type {Record<string, (at: number, count: number) => number>} 
  * @param {(message: string) => void} parts.say
  */
 export function createNameList (field, { id, holder, first, choose, say }) {
-  // Neither a textarea nor a search field may be a combobox (https://www.w3.org/TR/html-aria/), but both may have a list.
+  // Neither a textarea nor a search field may be a combobox (https://www.w3.org/TR/html-aria/), but both may
+  // have a list.
   const list = make('ul', { id, className: 'names', role: 'listbox', 'aria-label': 'Pages', hidden: true })
   holder.append(list)
   field.setAttribute('aria-autocomplete', 'list')

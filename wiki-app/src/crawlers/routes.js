@@ -27,11 +27,12 @@ export async function crawlerRoutes (app, { sitemap, publicUrl }) {
   const closed = isPrivate(app)
   app.addHook('onRequest', redirectUnknownQuery)
 
-  app.get('/robots.txt', { config: { database: false, forStrangers: true } }, async (request, reply) => sendRevalidated(request, reply, {
-    cacheControl: FOR_AN_HOUR,
-    type: 'text/plain; charset=utf-8',
-    body: closed ? ROBOTS_OUT : robotsText(absoluteRoot(request, publicUrl))
-  }))
+  app.get('/robots.txt', { config: { database: false, forStrangers: true } }, async (request, reply) =>
+    sendRevalidated(request, reply, {
+      cacheControl: FOR_AN_HOUR,
+      type: 'text/plain; charset=utf-8',
+      body: closed ? ROBOTS_OUT : robotsText(absoluteRoot(request, publicUrl))
+    }))
   // It would be a list of all titles, for programs that sign in nowhere.
   if (closed) return
 

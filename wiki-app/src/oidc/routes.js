@@ -122,7 +122,9 @@ function addCallback (app, context) {
       const member = await signIn(flow, request).finally(leave)
       await browsers.begin(reply, member, flow.session === undefined ? [] : [flow.session])
       return goOn(request, reply, {
-        title: 'You are signed in', text: `Your name in this wiki is “${member.name}”.`, url: afterSignIn(flow.to, closed)
+        title: 'You are signed in',
+        text: `Your name in this wiki is “${member.name}”.`,
+        url: afterSignIn(flow.to, closed)
       })
     })
   })

@@ -423,7 +423,8 @@ test('a PDF dropped into the text becomes a link, at which the browser downloads
     area.dispatchEvent(new DragEvent('drop', { dataTransfer: data, cancelable: true }))
   }, { name, bytes })
   await page.getByText('is uploaded; its line is in the text').waitFor()
-  assert.match(await text.inputValue(), /^\[Poročilo \\\[1\\\] 2026\.pdf\]\(\/files\/[0-9a-f]{32}\/[\w.%]+\) \(\d+ bytes\)$/)
+  assert.match(await text.inputValue(),
+    /^\[Poročilo \\\[1\\\] 2026\.pdf\]\(\/files\/[0-9a-f]{32}\/[\w.%]+\) \(\d+ bytes\)$/)
   const chooser = page.waitForEvent('filechooser')
   await page.getByRole('button', { name: 'File' }).click()
   await (await chooser).setFiles({ name: 'a.html', mimeType: 'text/html', buffer: Buffer.from('<b>x') })

@@ -83,6 +83,8 @@ async function withoutFilters (folder) {
   const names = (await gitOrNull(folder, ['config', '-z', '--name-only', '--get-regexp', '^filter\\.']) ?? '')
     .split('\0').filter((name) => name !== '')
   const odd = names.find((name) => name.includes('='))
-  if (odd !== undefined) throw new RepositoryError(`${folder} has the setting ${odd}: remove it, or name another folder`)
+  if (odd !== undefined) {
+    throw new RepositoryError(`${folder} has the setting ${odd}: remove it, or name another folder`)
+  }
   return [...new Set(names)].flatMap((name) => ['-c', `${name}=${name.endsWith('.required') ? 'false' : ''}`])
 }
