@@ -76,6 +76,10 @@ async function requestEverything (app) {
   }
   const { url: picture } = (await send('POST', '/api/v1/files', png(), { 'content-type': 'image/png' })).json()
   await send('POST', '/edit/upload', form({ file: new Blob([new Uint8Array(png(3))]) }))
+  const { url: attachment } = (await send('POST', '/api/v1/files?name=a.pdf', '%PDF-', {
+    'content-type': 'application/octet-stream'
+  })).json()
+  await send('GET', attachment)
   const { url: second } = (await send('POST', '/api/v1/files', png(5), { 'content-type': 'image/png' })).json()
   await send('PUT', '/api/v1/pages/x', { content: `![p](${picture})\n\n- [ ] task\n`, tags: [] })
   await send('POST', '/wiki/y', 'text', { 'content-type': 'text/markdown' })
