@@ -9,7 +9,9 @@ const NAME_MAX_CHARS = 200
 /** Measuring where the cursor stands takes a layout of the whole text. */
 const MEASURED_MAX_CHARS = 100_000
 
-const names = createNameList(text, { id: '_names', holder: writing, first: 0, choose, say })
+const names = createNameList(text, {
+  id: '_names', holder: writing, first: 0, keys: ['Enter', 'Tab'], choose, say
+})
 
 /** @returns {{query: string, from: number, to: number} | null} what stands between `[[` and the cursor */
 function openLink () {

@@ -14,10 +14,11 @@ const MOVES = /** @type {Record<string, (at: number, count: number) => number>} 
  * @param {string} parts.id  of the list
  * @param {Element} parts.holder  of the list
  * @param {number} parts.first  the option that is marked at first; -1: none
+ * @param {string[]} parts.keys  that choose the marked option
  * @param {(name: string) => void} parts.choose
  * @param {(message: string) => void} parts.say
  */
-export function createNameList (field, { id, holder, first, choose, say }) {
+export function createNameList (field, { id, holder, first, keys, choose, say }) {
   // Neither a textarea nor a search field may be a combobox (https://www.w3.org/TR/html-aria/), but both may
   // have a list.
   const list = make('ul', { id, className: 'names', role: 'listbox', 'aria-label': 'Pages', hidden: true })
@@ -64,12 +65,14 @@ export function createNameList (field, { id, holder, first, choose, say }) {
   field.addEventListener('keydown', (/** @type {any} */ event) => {
     if (list.hidden || event.isComposing || event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return
     if (Object.hasOwn(MOVES, event.key)) mark(MOVES[event.key](marked, list.children.length))
-    else if (['Enter', 'Tab'].includes(event.key) && marked >= 0) take(list.children[marked].textContent ?? '')
+    else if (marked >= 0 && keys.includes(event.key)) take(list.children[marked].textContent ?? '')
     else if (event.key === 'Escape') close()
     else return
     event.preventDefault()
   })
   field.addEventListener('blur', close)
+  // What is marked was found for what was written before.
+  field.addEventListener('input', () => { if (!list.hidden) mark(-1) })
 
   return {
     list,
@@ -81,9 +84,7 @@ export function createNameList (field, { id, holder, first, choose, say }) {
       asking = new AbortController()
       const { signal } = asking
       try {
-        const asked = new URLSearchParams({ q: query.trim(), limit: String(OFFERED_MAX) })
-        const { items } = await (await fetch(`/api/v1/pages?${asked}`, { signal })).json()
-        show(wanted(items.map((/** @type {{name: string}} */ { name }) => name)))
+        show(wanted(await namesFor(query.trim(), signal)))
       } catch {
         if (!signal.aborted) close()
       }
@@ -95,4 +96,11 @@ export function createNameList (field, { id, holder, first, choose, say }) {
 function optionOf (id, name, onclick) {
   const onmousedown = (/** @type {Event} */ event) => event.preventDefault()
   return make('li', { id, role: 'option', dir: 'auto', textContent: name, onmousedown, onclick })
+}
+
+/** @param {string} q @param {AbortSignal} signal @returns {Promise<string[]>} @throws {Error} also for a refusal */
+async function namesFor (q, signal) {
+  const answer = await fetch(`/api/v1/pages?${new URLSearchParams({ q, limit: String(OFFERED_MAX) })}`, { signal })
+  const { items } = await answer.json()
+  return items.map((/** @type {{name: string}} */ { name }) => name)
 }

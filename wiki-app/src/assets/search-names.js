@@ -14,12 +14,12 @@ const names = createNameList(field, {
   id: '_titles',
   holder: form,
   first: -1,
+  // Tab leads to the button.
+  keys: ['Enter'],
   choose: (name) => { location.assign(`/wiki/${encodeURIComponent(name).replaceAll('%2F', '/')}`) },
   say: (message) => { news.textContent = message }
 })
 field.autocomplete = 'off'
-// A press on the button or Enter before the answer: the list would open over the next page's load.
-form.addEventListener('submit', names.close)
 
 const offerSoon = settled(() => {
   const query = field.value.trim()
@@ -27,4 +27,8 @@ const offerSoon = settled(() => {
 }, ASK_AFTER_MS)
 const offer = () => field.value.trim() === '' ? names.close() : offerSoon()
 field.addEventListener('input', offer)
+form.addEventListener('submit', () => {
+  offerSoon.cancel()
+  names.close()
+})
 if (field.value !== field.defaultValue) offer()

@@ -39,6 +39,32 @@ test('the search field offers titles: by keyboard and mouse a page opens, and En
   await page.waitForURL('/search?q=gar')
 })
 
+test('Enter, Tab and the button never open a title that was offered for what was written before', async (t) => {
+  const { app, page } = await browser.open(t)
+  for (const name of ['Gadget', 'Guide']) await write(app, name, 'text')
+  await page.goto('/wiki/Guide')
+  const field = page.getByRole('searchbox')
+  const titles = page.getByRole('listbox', { name: 'Pages' })
+  await field.pressSequentially('g')
+  await titles.getByRole('option', { name: 'Gadget' }).waitFor()
+  await page.keyboard.press('ArrowDown')
+  /** @type {() => void} */
+  let answer = () => {}
+  const held = new Promise((resolve) => { answer = () => resolve(undefined) })
+  await page.route('**/api/v1/pages?q=gu*', async (route) => { await held; await route.abort() })
+  await page.keyboard.type('u')
+  assert.equal(await field.getAttribute('aria-activedescendant'), null)
+  await page.keyboard.press('ArrowDown')
+  await page.keyboard.press('Tab')
+  assert.equal(await page.evaluate(() => document.activeElement?.textContent), 'Search', 'Tab leads to the button')
+  assert.equal(await titles.isVisible(), false)
+  await field.focus()
+  await page.keyboard.type('i')
+  await page.keyboard.press('Enter')
+  await page.waitForURL('/search?q=gui')
+  answer()
+})
+
 test('what offers titles is loaded when the search field is used, and not with the page', async (t) => {
   const { app, page } = await browser.open(t)
   await write(app, 'Garden', 'text')

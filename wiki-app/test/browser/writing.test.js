@@ -250,6 +250,15 @@ test('behind [[ the names of pages are offered, by keyboard and mouse', async (t
   assert.match(await text.inputValue(), /or \[\[G\n\[\[odd\n$/, 'no name is offered that brackets cannot hold')
 
   await text.fill('')
+  await page.keyboard.type('[[g')
+  await names.getByRole('option', { name: 'Garden' }).waitFor()
+  await page.route('**/api/v1/pages?q=gu*', (route) => route.abort())
+  await page.keyboard.type('u')
+  assert.equal(await active(), null, 'none is marked that was found for what was written before')
+  await page.keyboard.press('Enter')
+  assert.equal(await text.inputValue(), '[[gu\n')
+
+  await text.fill('')
   await page.getByRole('button', { name: 'Link' }).click()
   await names.getByRole('option', { name: 'Garden' }).waitFor()
   await page.keyboard.press('Escape')
