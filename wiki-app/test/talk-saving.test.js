@@ -45,6 +45,22 @@ test('a message does not change where links of other messages lead', async (t) =
   assert.match((await get(app, '/wiki/Talk:a', BROWSER)).body, /It is in the \[docs\] and \[\^1\]\./)
 })
 
+test('a form that is sent twice adds one message; the same words of another author, or elsewhere, are added', async (t) => {
+  const app = await wiki.build(t)
+  const topic = { topic: 'Tea?', content: 'With milk\n\nor without?', author: 'Ana' }
+  const twice = await Promise.all([say(app, topic), say(app, topic)])
+  assert.deepEqual(twice.map(({ headers }) => headers.location), Array(2).fill('/wiki/Talk:a?saved=1#tea'))
+  const reply = { section: '1', base_revision: '1', content: 'or without?', author: 'Ana' }
+  for (const saved of [2, 2]) {
+    assert.equal((await say(app, reply)).headers.location, `/wiki/Talk:a?saved=${saved}#tea`)
+  }
+  await say(app, { ...reply, author: 'Ben' })
+  await say(app, { ...topic, topic: 'Coffee?' })
+  const raw = await rawOf(app)
+  assert.equal(raw.split('## ').length - 1, 2)
+  assert.equal(raw.split('or without?').length - 1, 4, raw)
+})
+
 test('what is sent to a former name of a talk page is on the page that it is now', async (t) => {
   const app = await wiki.build(t)
   await save(app, 'a', 'text')

@@ -25,6 +25,10 @@ const Defines = createError(
 /** Each is a rendering of the page. In one process they take turns; of several processes, one succeeds at each. */
 const ATTEMPTS_MAX = 8
 
+/** A form that is sent again for so long, by a double click or as its answer was lost, adds nothing. */
+const AGAIN_MAX_MINUTES = 10
+const MINUTE_MS = 60_000
+
 /** A name may lead to one that leads on. */
 const RENAMINGS_MAX = 10
 
@@ -49,11 +53,11 @@ export function createTalk ({ store, sections }) {
    *   defines addresses of links; as `store.save`
    */
   return async function say (asked, place, text, author) {
-    const message = messageOf(text, author, new Date())
-    if (await sections.definesLinks(message)) throw new Defines()
+    const messages = messagesOf(text, author, new Date())
+    if (await sections.definesLinks(messages[0])) throw new Defines()
     return inTurn(asked, async () => {
       for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) {
-        const said = await saidOnce(asked, place, message, author)
+        const said = await saidOnce(asked, place, messages, author)
         if (said !== null) return said
       }
       throw new TooManyAtOnce()
@@ -61,14 +65,15 @@ export function createTalk ({ store, sections }) {
   }
 
   /**
-   * @param {string} asked @param {Place} place @param {string} message @param {string | undefined} author
+   * @param {string} asked @param {Place} place @param {string[]} messages @param {string | undefined} author
    * @returns {Promise<{name: string, revision: number, id: string} | null>} null: somebody else was faster
    */
-  async function saidOnce (asked, place, message, author) {
+  async function saidOnce (asked, place, messages, author) {
     const { name, page } = await talkPage(asked)
-    const { content, id, summary } = 'topic' in place
-      ? await withTopic(name, page?.content ?? '', place.topic, message)
-      : await withReply(page, place, message)
+    const { content, id, summary, again } = 'topic' in place
+      ? await withTopic(name, page?.content ?? '', place.topic, messages)
+      : await withReply(page, place, messages)
+    if (again) return { name, revision: currentRevision(page), id }
     const isAsSeen = basePrecondition(currentRevision(page))
     try {
       const { revision } = await store.save(name, { content }, { author, summary }, (head) => {
@@ -92,20 +97,28 @@ export function createTalk ({ store, sections }) {
     }
   }
 
-  /** @param {string} name @param {string} before @param {string} topic @param {string} message */
-  async function withTopic (name, before, topic, message) {
-    const added = `## ${escaped(topic)}\n\n${message}`
+  /** @param {string} name @param {string} before @param {string} topic @param {string[]} messages */
+  async function withTopic (name, before, topic, messages) {
+    const [added, ...earlier] = messages.map((message) => `## ${escaped(topic)}\n\n${message}`)
+    const last = await sections.last(before)
+    const again = last !== null && [added, ...earlier].includes(last.text.trimEnd())
+    if (again) return { content: before, id: last.id, summary: '', again }
     const content = `${before.trimEnd()}${before.trim() === '' ? '' : '\n\n'}${added}\n`
-    const last = await sections.last(content)
-    if (last?.text !== added) throw new OpenBefore(name)
-    return { content, id: last.id, summary: readable('New topic: ', topic) }
+    const shown = await sections.last(content)
+    if (shown?.text !== added) throw new OpenBefore(name)
+    return { content, id: shown.id, summary: readable('New topic: ', topic), again }
   }
 
-  /** @param {import('../pages/read-pages.js').PageSource | null} page @param {Exclude<Place, {topic: string}>} place */
-  async function withReply (page, place, /** @type {string} */ message) {
+  /**
+   * @param {import('../pages/read-pages.js').PageSource | null} page @param {Exclude<Place, {topic: string}>} place
+   * @param {string[]} messages
+   */
+  async function withReply (page, place, messages) {
+    const [message] = messages
     const replied = page && await sections.appended(page, place, message)
     if (replied === null) throw new TopicGone()
-    return { ...replied, summary: readable('Reply to: ', replied.title) }
+    const again = messages.some((earlier) => replied.content.includes(`\n\n${earlier}\n\n${message}`))
+    return { ...replied, summary: readable('Reply to: ', replied.title), again }
   }
 }
 
@@ -115,11 +128,15 @@ export function createTalk ({ store, sections }) {
  * In a quote nothing ends its block: no heading, list or fence of one message reaches into another, or into what the
  * wiki says of its author.
  * @param {string} text  Markdown @param {string | undefined} author @param {Date} at
+ * @returns {string[]} the message, and as it would have been in the minutes before
  */
-function messageOf (text, author, at) {
+function messagesOf (text, author, at) {
   const lines = text.trim().split(/\r\n|\r|\n/).map((line) => line.trim() === '' ? '>' : `> ${line}`)
   const name = author ? `**${escaped(author)}**` : 'without a name'
-  return `${lines.join('\n')}\n\n— ${name}, ${readableTime(at.toISOString())}`
+  return Array.from({ length: 1 + AGAIN_MAX_MINUTES }, (_, minutes) => {
+    const time = new Date(at.getTime() - minutes * MINUTE_MS).toISOString()
+    return `${lines.join('\n')}\n\n— ${name}, ${readableTime(time)}`
+  })
 }
 
 /**
