@@ -45,7 +45,7 @@ test('a message does not change where links of other messages lead', async (t) =
   assert.match((await get(app, '/wiki/Talk:a', BROWSER)).body, /It is in the \[docs\] and \[\^1\]\./)
 })
 
-test('a form that is sent twice adds one message; the same words of another author, or elsewhere, are added', async (t) => {
+test('a form that is sent twice adds one message; the same words of another author, or elsewhere, count', async (t) => {
   const app = await wiki.build(t)
   const topic = { topic: 'Tea?', content: 'With milk\n\nor without?', author: 'Ana' }
   const twice = await Promise.all([say(app, topic), say(app, topic)])
