@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
+import { waitUntil } from '@stevec/harness/processes'
 import { createLog, useWiki } from './helper.js'
 import { begin, BEGIN, CLIENT_SECRET, comeBack, sessionFrom, settingsFor, signInThere, startProvider } from './oidc.js'
 import { ACCESS_TOKEN, CODE, returnOf, startFake } from './oidc-fake.js'
@@ -80,6 +81,32 @@ test('it leads only within this wiki, and no other site begins it', async (t) =>
   const { answer } = await begin(app, {}, { 'sec-fetch-site': 'cross-site' })
   assert.equal(answer.statusCode, 403)
   assert.equal(answer.headers['set-cookie'], undefined)
+})
+
+test('a return while too many others wait is refused, and works a moment later', async (t) => {
+  const { issuer, fake } = await startFake(t)
+  const app = await wiki.build(t, { ...peopleOnly(t), ...settingsFor(issuer) })
+  const ready = []
+  for (let count = 0; count < 21; count++) {
+    const { url, cookie } = await begin(app)
+    const asked = new URL(url).searchParams
+    ready.push({ cookie, nonce: asked.get('nonce'), returned: returnOf({ code: CODE, state: `${asked.get('state')}` }) })
+  }
+  const last = ready.pop()
+  assert.ok(last)
+  /** @type {import('node:http').ServerResponse[]} */
+  const held = []
+  fake.answers = (path, response) => path === '/token' && held.push(response) > 0
+  const waiting = ready.map(({ returned, cookie }) => comeBack(app, returned, cookie))
+  assert.ok(await waitUntil(() => held.length === ready.length, 60_000))
+  const refused = await comeBack(app, last.returned, last.cookie)
+  assertRefused(refused, 429, /Try again in a moment/)
+  assert.equal(refused.headers['retry-after'], '5')
+  assert.equal(refused.headers['set-cookie'], undefined, 'the browser keeps what it has begun')
+  for (const response of held) response.writeHead(500).end()
+  await Promise.all(waiting)
+  Object.assign(fake, { answers: undefined, nonce: last.nonce })
+  assert.equal((await comeBack(app, last.returned, last.cookie)).statusCode, 200)
 })
 
 test('an answer of the provider that is not signed, or not for this sign-in, signs nobody in', async (t) => {

@@ -5,7 +5,7 @@ import { BROWSER, createLog, get, useWiki } from './helper.js'
 import {
   begin, CLIENT_SECRET, comeBack, sessionFrom, settingsFor, signInBy, signInThere, startProvider
 } from './oidc.js'
-import { bearer, peopleOnly, post } from './people.js'
+import { bearer, cookieOf, peopleOnly, post } from './people.js'
 
 const wiki = useWiki()
 
@@ -140,6 +140,28 @@ test('somebody who is blocked or removed does not come in, and a link lets in ag
   assert.deepEqual(await namesOf(app), ['ana 2', 'Ana again'], 'the history has changes by “ana”')
 })
 
+test('an identity that a link replaced does not come back as another person, until an invitation forgets it', async (t) => {
+  const { issuer } = await startProvider(t, { claims: { preferred_username: 'ana' } })
+  const app = await wiki.build(t, { ...peopleOnly(t), ...settingsFor(issuer, 'reader') })
+  assert.equal((await signInBy(app, 'first')).statusCode, 200)
+  const invitation = secretOf(await administer(app, 'people/link', { name: 'ana' }))
+  assert.equal((await signInBy(app, 'second', { invitation })).statusCode, 200)
+  assert.match((await signInBy(app, 'first')).body, /was removed from this wiki/)
+  for (const verb of ['block', 'remove']) {
+    await administer(app, `people/${verb}`, { name: 'ana' })
+    for (const sub of ['first', 'second']) assert.equal((await signInBy(app, sub)).statusCode, 403, `${verb} ${sub}`)
+  }
+  assert.deepEqual(await namesOf(app), [])
+
+  const again = secretOf(await administer(app, 'people', { name: 'Ana', role: 'reader' }))
+  assert.equal((await signInBy(app, 'first', { invitation: again })).statusCode, 200)
+  const same = secretOf(await administer(app, 'people/link', { name: 'Ana' }))
+  assert.equal((await signInBy(app, 'first', { invitation: same })).statusCode, 200)
+  assert.equal((await signInBy(app, 'first')).statusCode, 200, 'the same identity once more is not one of before')
+  assert.equal((await signInBy(app, 'second')).statusCode, 403)
+  assert.deepEqual(await namesOf(app), ['Ana'])
+})
+
 test('a name is nobody else’s, is a line of ordinary letters, and no mail address', async (t) => {
   const provider = await startProvider(t, { inIdToken: false })
   const app = await wiki.build(t, { ...peopleOnly(t), ...settingsFor(provider.issuer) })
@@ -200,6 +222,18 @@ test('signing in ends the session that the browser had, and no log has a code, a
   for (const secret of [code, state, CLIENT_SECRET, cookie, session.cookie.slice('session='.length)]) {
     assert.ok(secret.length > 10 && !logged.includes(secret), secret)
   }
+})
+
+test('signing in also ends the session of the browser from before READ_ACCESS changed', async (t) => {
+  const { issuer } = await startProvider(t, { claims: { preferred_username: 'ana' } })
+  const settings = { ...peopleOnly(t), ...settingsFor(issuer), MONGODB_URI: wiki.freshUri() }
+  const [open, closed] =
+    [await wiki.build(t, settings), await wiki.build(t, { ...settings, READ_ACCESS: 'members' })]
+  const [ofOpen, ofClosed] = [await cookieOf(open, 'reader'), await cookieOf(closed, 'editor')]
+  const { url, cookie } = await begin(open, {}, { cookie: `${ofOpen.cookie}; ${ofClosed.cookie}` })
+  assert.equal((await comeBack(open, await signInThere(url, 'subject'), cookie)).statusCode, 200)
+  assert.equal((await get(open, '/edit/account', ofOpen)).statusCode, 401)
+  assert.equal((await get(closed, '/edit/account', ofClosed)).statusCode, 401)
 })
 
 test('a browser is not known by a cookie for a name without a password, which everybody could make', async (t) => {

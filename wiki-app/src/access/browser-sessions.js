@@ -19,9 +19,6 @@ export function createBrowserSessions ({ sessions, secure, closed }) {
     attributes,
     tokensIn,
 
-    /** @param {FastifyRequest} request */
-    tokenIn: (request) => cookieIn(request, name),
-
     /**
      * Always a new one: an attacker may have planted a token in this browser.
      * @param {FastifyReply} reply @param {import('./users.js').User} user

@@ -22,8 +22,8 @@ import { createFlowCookie, FLOW_MAX_S } from './flow-cookie.js'
 /** Each may wait some seconds for the provider. */
 const AT_ONCE_MAX = 20
 const BODY_MAX_BYTES = 16_384
-/** What fits into the cookie, beside the rest. */
-const KEPT_MAX_CHARS = 2_400
+/** What fits into the cookie, beside the rest; in JSON, which doubles a backslash. */
+const KEPT_MAX_CHARS = 2_300
 const SESSION = /^[\w-]{43}$/
 
 const BEGIN_SCHEMA = {
@@ -94,13 +94,12 @@ function addBegin (app, context) {
   app.post(BEGIN_URL, { config, schema: BEGIN_SCHEMA, bodyLimit: BODY_MAX_BYTES }, async (request, reply) => {
     const { to: asked, invitation } = /** @type {{to: string, invitation?: string}} */ (request.body)
     const local = localTarget(asked)
-    const to = local.length > KEPT_MAX_CHARS ? '/' : local
-    const token = browsers.tokenIn(request)
+    const to = JSON.stringify(local).length > KEPT_MAX_CHARS ? '/' : local
+    const sessions = browsers.tokensIn(request).filter((token) => SESSION.test(token))
     return answering(request, reply, { ...context, to }, async () => {
       const leave = slots.take()
       const { url, ...secrets } = await provider.begin().finally(leave)
-      const session = token !== undefined && SESSION.test(token) ? { session: token } : {}
-      const sealed = cookie.seal({ ...secrets, to, invitation, ...session })
+      const sealed = cookie.seal({ ...secrets, to, invitation, sessions })
       reply.setCookie(name, sealed, { ...attributes, maxAge: FLOW_MAX_S })
       return goOn(request, reply, { title: `Sign in with ${provider.label}`, text: 'You go on there.', url })
     })
@@ -117,10 +116,11 @@ function addCallback (app, context) {
     return answering(request, reply, { ...context, to: flow?.to ?? '/' }, async () => {
       // Another site's return leaves the cookie, so it cannot end a sign-in that has begun.
       if (flow === null || flow.state !== state) throw new NotBegun()
-      reply.clearCookie(name, attributes)
+      // Without a slot, the browser can come back with the same cookie.
       const leave = slots.take()
+      reply.clearCookie(name, attributes)
       const member = await signIn(flow, request).finally(leave)
-      await browsers.begin(reply, member, flow.session === undefined ? [] : [flow.session])
+      await browsers.begin(reply, member, flow.sessions)
       return goOn(request, reply, {
         title: 'You are signed in',
         text: `Your name in this wiki is “${member.name}”.`,

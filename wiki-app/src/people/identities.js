@@ -5,6 +5,7 @@ import { namesFor } from './names.js'
 import { isReserved, newMember, PROVIDER, refuseTooMany } from './new-member.js'
 import { InFile, linked, LinkGone } from './own-account.js'
 import { deleteOwn, endSessions } from './own-data.js'
+import { keepOut } from './removed.js'
 
 /** @import {ClientSession, Connection} from 'mongoose' */
 /** @import {Role} from '../access/roles.js' */
@@ -16,8 +17,8 @@ const Blocked = createError(
 )
 const Removed = createError(
   'WIKI_REMOVED',
-  'Your account was removed from this wiki. An administrator can invite you again: open the link that you get, and ' +
-    'sign in there.',
+  'Your account was removed from this wiki, or its owner signs in with another one now. An administrator can invite ' +
+    'you again: open the link that you get, and sign in there.',
   403
 )
 const NotInvited = createError(
@@ -108,7 +109,8 @@ export function createIdentities ({ connection, models, audit, isInFile, isAutho
     },
 
     /**
-     * Uses a link up: from now on its owner is who signs in there. Sessions from before end.
+     * Uses a link up: from now on its owner is who signs in there. Sessions from before end. An identity from before
+     * stays out: it would come in as another person, also after its owner is blocked.
      * @param {string} identity @param {string} secret  of the link
      * @returns {Promise<Member>} @throws {Error} 404, 409
      */
@@ -120,6 +122,7 @@ export function createIdentities ({ connection, models, audit, isInFile, isAutho
       if (other !== null && other._id !== owner._id) throw new Connected(other.name)
       await members.updateOne({ _id: owner._id }, { $set: { identity, link: null } }, { session })
       await removed.deleteOne({ _id: sha256(identity) }, { session })
+      if (owner.identity !== undefined && owner.identity !== identity) await keepOut(removed, owner.identity, session)
       await endSessions(connection, owner.name, session)
       return /** @type {Member} */ (owner)
     })

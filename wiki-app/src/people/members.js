@@ -3,6 +3,7 @@ import { sha256, userKey } from '../access/users.js'
 import { driverOf } from '../database/driver.js'
 import { deleteOwn, endSessions } from './own-data.js'
 import { isReserved, newMember, refuseTooMany } from './new-member.js'
+import { keepOut } from './removed.js'
 import { createLinkSecret } from './secrets.js'
 
 /** @import {ClientSession, Connection, mongo} from 'mongoose' */
@@ -43,10 +44,6 @@ export function createMembers ({ connection, models, audit, isInFile }) {
   const parts = { connection, members, audit, isInFile }
   const change = createChange(parts)
   const removed = driverOf(models.Removed)
-  /** @param {string} identity @param {ClientSession} session */
-  const keepOut = (identity, session) => removed.updateOne(
-    { _id: sha256(identity) }, { $set: { removed_at: new Date() } }, { upsert: true, session }
-  )
 
   return {
     ...invitations(parts),
@@ -90,7 +87,7 @@ export function createMembers ({ connection, models, audit, isInFile }) {
         if (found === null) throw new NoMember()
         await endLinksBy(members, found._id, session)
         await deleteOwn(connection, found.name, session)
-        if (found.identity !== undefined) await keepOut(found.identity, session)
+        if (found.identity !== undefined) await keepOut(removed, found.identity, session)
         return found
       })
     }

@@ -56,7 +56,7 @@ member.index({ 'link.by': 1 })
 member.index({ identity: 1 }, { unique: true, partialFilterExpression: { identity: { $exists: true } } })
 
 /**
- * Somebody who was removed, and comes back with an invitation alone.
+ * Somebody who was removed, or whose identity a link replaced: comes back with an invitation alone.
  * @typedef {{_id: string, removed_at: Date}} Removed  `_id`: SHA-256 of the identity
  */
 const removed = new mongoose.Schema({ _id: String, removed_at: Date }, { collection: 'removed_identities', ...options })
