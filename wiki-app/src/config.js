@@ -95,8 +95,15 @@ function withoutCopies (config) {
     throw new ConfigError(`READ_ACCESS=members is not allowed with ACCESS=${config.ACCESS}: the wiki knows nobody by ` +
       'name then, so nobody could read; set ACCESS=users, or READ_ACCESS=everyone')
   }
+  if (readsElsewhere(config.MONGODB_URI)) {
+    throw new ConfigError('READ_ACCESS=members is not allowed with a readPreference in MONGODB_URI: another server than ' +
+      'the primary may not know yet that somebody is blocked; take it out, or set READ_ACCESS=everyone')
+  }
   return { ...config, CACHE_POLICY: 'no-store', ORIGIN_CACHE_MIB: 0, PURGE_ZONE: undefined }
 }
+
+/** @param {string} uri  of MongoDB */
+const readsElsewhere = (uri) => /[?&]readPreference=(?!primary(&|$))/i.test(uri)
 
 /** @param {Config} config @throws {ConfigError} */
 function checkBound ({ MONGODB_URI: uri, ORIGIN_CACHE_MIB: originCacheMib, WRITE_STRATEGY: strategy }) {
@@ -108,7 +115,7 @@ function checkBound ({ MONGODB_URI: uri, ORIGIN_CACHE_MIB: originCacheMib, WRITE
     throw new ConfigError(`CACHE_POLICY=bounded is not allowed with ORIGIN_CACHE_MIB=${originCacheMib}: that cache ` +
       'does not follow the purge log; set it to 0')
   }
-  if (/[?&]readPreference=(?!primary(&|$))/i.test(uri)) {
+  if (readsElsewhere(uri)) {
     throw new ConfigError('CACHE_POLICY=bounded is not allowed with a readPreference in MONGODB_URI: another server ' +
       'than the primary may have older texts')
   }

@@ -140,6 +140,21 @@ test('READ_ACCESS=members takes ACCESS=users, and no setting of caches counts th
   }
 })
 
+test('READ_ACCESS=members reads from the primary alone, where a block counts at once', () => {
+  const members = { ACCESS: 'users', READ_ACCESS: 'members' }
+  for (const preference of ['readPreference=secondary', 'readpreference=primaryPreferred', 'readPreference=nearest']) {
+    const MONGODB_URI = `mongodb://db:a-password@db/wiki?replicaSet=rs&${preference}&w=majority`
+    assert.throws(() => readConfig({ ...members, MONGODB_URI }), {
+      name: 'ConfigError',
+      message: 'READ_ACCESS=members is not allowed with a readPreference in MONGODB_URI: another server than the ' +
+        'primary may not know yet that somebody is blocked; take it out, or set READ_ACCESS=everyone'
+    })
+    assert.equal(readConfig({ MONGODB_URI }).MONGODB_URI, MONGODB_URI)
+  }
+  const MONGODB_URI = 'mongodb://db/wiki?readPreference=primary&replicaSet=rs'
+  assert.equal(readConfig({ ...members, MONGODB_URI }).READ_ACCESS, 'members')
+})
+
 test('USERS_FILE without ACCESS=users is refused in one line; ACCESS=users needs no file', () => {
   assert.equal(readConfig({ ACCESS: 'users' }).USERS_FILE, undefined)
   assert.throws(() => readConfig({ USERS_FILE: 'users.json' }), {

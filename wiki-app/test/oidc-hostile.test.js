@@ -70,7 +70,8 @@ test('it leads only within this wiki, and no other site begins it', async (t) =>
   for (const to of [
     'https://evil.example/edit/', '//evil.example/edit/', '/\\evil.example/edit/', '/edit/..//evil.example',
     '/\t/evil.example', 'javascript:alert(1)', `${BEGIN}/callback?code=x`, '/edit/sign-out', '/invitations/x',
-    `/wiki/${'%F0%9F%90%9D'.repeat(210)}`
+    '/%65dit/%73ign-out', '/feeds/x', '/%66eeds/x', '/wiki/stevec', '/wiki/%73tevec', '/wiki/%20stevec?x', '/wiki/%zz',
+    '/wiki/%C3', `/wiki/${'%F0%9F%90%9D'.repeat(210)}`, `/search?q=${'\\'.repeat(2_280)}`
   ]) {
     const { url, cookie } = await begin(app, { to })
     const state = String(new URL(url).searchParams.get('state'))
@@ -78,9 +79,53 @@ test('it leads only within this wiki, and no other site begins it', async (t) =>
     assertRefused(refused, 400, /You cancelled signing in/)
     assert.match(refused.body, /name="to" value="\/"/, to)
   }
+  for (const to of ['/wiki/%C4%8Cebela%2Fa%25', '/wiki/stevec/a', '/search?q=%zz', `/search?q=${'\\'.repeat(1_100)}`]) {
+    const { url, cookie } = await begin(app, { to })
+    const state = String(new URL(url).searchParams.get('state'))
+    const refused = await comeBack(app, returnOf({ error: 'access_denied', state }), cookie)
+    assert.ok(refused.body.includes(`name="to" value="${to}"`), to)
+  }
   const { answer } = await begin(app, {}, { 'sec-fetch-site': 'cross-site' })
   assert.equal(answer.statusCode, 403)
   assert.equal(answer.headers['set-cookie'], undefined)
+})
+
+test('the longest cookie is one that browsers keep, and has the sessions of both cookies and a link', async (t) => {
+  const { issuer, signIn } = await startFake(t)
+  const app = await wiki.build(t, { ...peopleOnly(t), ...settingsFor(issuer) })
+  assert.equal((await signIn(app)).statusCode, 200)
+  const token = 'x'.repeat(43)
+  const sessions = { cookie: `session=${token}; session-of-reader=${token}` }
+  const lengths = []
+  for (let length = 2_250; length < 2_350; length++) {
+    const to = `/${'x'.repeat(length)}`
+    const { url, cookie } = await begin(app, { to, invitation: token }, sessions)
+    const state = String(new URL(url).searchParams.get('state'))
+    const { body } = await comeBack(app, returnOf({ error: 'access_denied', state }), cookie)
+    assert.match(body, /You cancelled signing in/, String(length))
+    lengths.push(cookie.length)
+    if (!body.includes(to)) break
+  }
+  assert.ok(lengths.length > 2 && lengths.length < 100, 'the longest address that is kept is among these')
+  assert.ok(Math.max(...lengths) < 4_000, String(Math.max(...lengths)))
+  assert.ok(Number(lengths.pop()) < 1_000, 'a longer one is forgotten')
+})
+
+test('over https no other host of the site can set the cookie of a sign-in, and the return ends it', async (t) => {
+  const { issuer, signIn } = await startFake(t)
+  const app = await wiki.build(t, { ...peopleOnly(t), ...settingsFor(issuer), PUBLIC_URL: 'https://wiki.example' })
+  const { answer, cookie } = await begin(app)
+  assert.match(String(answer.headers['set-cookie']),
+    /^__Host-oidc=[\w-]{300,3000}; Max-Age=600; Path=\/; HttpOnly; Secure; SameSite=Lax$/)
+  const back = await signIn(app)
+  assert.equal(back.statusCode, 200, back.body)
+  assert.match(String(back.headers['set-cookie']), /__Host-oidc=; Max-Age=0; Path=\/; /)
+  const begun = new URL((await begin(app)).url)
+  const returned = returnOf({ code: CODE, state: String(begun.searchParams.get('state')) })
+  for (const name of ['oidc', '__Secure-oidc']) {
+    const planted = await comeBack(app, returned, cookie.replace('__Host-oidc', name))
+    assertRefused(planted, 400, /was not begun in this browser/)
+  }
 })
 
 test('a return while too many others wait is refused, and works a moment later', async (t) => {
@@ -89,8 +134,8 @@ test('a return while too many others wait is refused, and works a moment later',
   const ready = []
   for (let count = 0; count < 21; count++) {
     const { url, cookie } = await begin(app)
-    const asked = new URL(url).searchParams
-    ready.push({ cookie, nonce: asked.get('nonce'), returned: returnOf({ code: CODE, state: `${asked.get('state')}` }) })
+    const { state, nonce } = Object.fromEntries(new URL(url).searchParams)
+    ready.push({ cookie, nonce, returned: returnOf({ code: CODE, state }) })
   }
   const last = ready.pop()
   assert.ok(last)

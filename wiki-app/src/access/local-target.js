@@ -1,9 +1,10 @@
 import { COUNTER_NAME } from '../counter.js'
-import { viewUrl } from '../pages/name.js'
 import { SIGN_IN_URL, SIGN_OUT_URL } from './access.js'
 
 /** Addresses that are secrets, or were used: no log may have them in a query. */
 const SECRET = /^\/(?:digests|feeds|invitations|edit\/sign-in)\//
+
+const PAGES = '/wiki/'
 
 /**
  * Parsed as browsers do, so that no redirect leads to another site.
@@ -13,10 +14,21 @@ export function localTarget (to = '/') {
   const base = 'http://wiki.invalid'
   if (!to.startsWith('/') || !URL.canParse(to, base)) return '/'
   const { origin, pathname, search } = new URL(to, base)
-  // `//` begins a host. Reading the counter resets it.
-  const isHere = origin === base && !pathname.startsWith('//') &&
-    ![SIGN_IN_URL, SIGN_OUT_URL, viewUrl(COUNTER_NAME)].includes(pathname) && !SECRET.test(pathname)
-  return isHere ? pathname + search : '/'
+  // `//` begins a host.
+  return origin === base && !pathname.startsWith('//') && isTarget(pathname) ? pathname + search : '/'
+}
+
+/** The router decodes the path, too. @param {string} pathname */
+function isTarget (pathname) {
+  let path
+  try {
+    path = decodeURIComponent(pathname)
+  } catch {
+    return false
+  }
+  // Reading the counter resets it; blanks around a page's name lead to it without them.
+  const isCounter = path.startsWith(PAGES) && path.slice(PAGES.length).trim() === COUNTER_NAME
+  return !isCounter && path !== SIGN_IN_URL && path !== SIGN_OUT_URL && !SECRET.test(path)
 }
 
 /**

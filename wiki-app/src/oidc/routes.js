@@ -62,9 +62,10 @@ export async function oidcRoutes (app, options) {
   const cookie = createFlowCookie(options.provider.clientSecret)
   const closed = isPrivate(app)
   const browsers = createBrowserSessions({ ...options, closed })
-  const name = options.secure ? '__Secure-oidc' : 'oidc'
+  // With __Host- no other host of this site can set it, and so plant its own sign-in (RFC 6265bis §4.1.3.2).
+  const [name, path] = options.secure ? ['__Host-oidc', '/'] : ['oidc', BEGIN_URL]
   // The provider, another site, leads the browser back: with SameSite=Strict there would be no cookie.
-  const attributes = { ...browsers.attributes, path: BEGIN_URL, sameSite: /** @type {const} */ ('lax') }
+  const attributes = { ...browsers.attributes, path, sameSite: /** @type {const} */ ('lax') }
   const context = { ...options, closed, cookie, browsers, name, attributes, slots: createSemaphore(AT_ONCE_MAX) }
 
   app.addHook('onRequest', (_request, reply, done) => {
