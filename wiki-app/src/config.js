@@ -96,8 +96,8 @@ function withoutCopies (config) {
       'name then, so nobody could read; set ACCESS=users, or READ_ACCESS=everyone')
   }
   if (readsElsewhere(config.MONGODB_URI)) {
-    throw new ConfigError('READ_ACCESS=members is not allowed with a readPreference in MONGODB_URI: another server than ' +
-      'the primary may not know yet that somebody is blocked; take it out, or set READ_ACCESS=everyone')
+    throw new ConfigError('READ_ACCESS=members is not allowed with a readPreference in MONGODB_URI: another server ' +
+      'than the primary may not know yet that somebody is blocked; take it out, or set READ_ACCESS=everyone')
   }
   return { ...config, CACHE_POLICY: 'no-store', ORIGIN_CACHE_MIB: 0, PURGE_ZONE: undefined }
 }
