@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import test from 'node:test'
+import { MongoClient } from 'mongodb'
+import { authorsOf } from '../src/history/authors.js'
+import { recordCommands } from './commands.js'
 import { BROWSER, createLog, get, useWiki } from './helper.js'
 import {
   begin, CLIENT_SECRET, comeBack, sessionFrom, settingsFor, signInBy, signInThere, startProvider
@@ -191,6 +194,42 @@ test('a name is nobody else’s, is a line of ordinary letters, and no mail addr
     const page = await get(app, '/edit/account', { ...BROWSER, ...sessionFrom(answer) })
     assert.doesNotMatch(page.body, /<script>alert/)
   }
+})
+
+test('nobody takes the name of an author in other capitals, and that is one pass over names', async (t) => {
+  const MONGODB_URI = `${wiki.freshUri()}&monitorCommands=true`
+  const open = await wiki.build(t, { MONGODB_URI })
+  const authors = ['Ana Novak', 'ana NOVAK 2', 'C\u030cEBELA', 'Ana', '']
+  for (const [index, author] of authors.entries()) {
+    for (const page of ['a', 'b', 'c']) {
+      const { statusCode } = await post(open, `/edit/text/${page}`, {
+        content: `text ${index}`, tags: '', author, base_revision: String(index)
+      })
+      assert.equal(statusCode, 303)
+    }
+  }
+  const { issuer, claims } = await startProvider(t)
+  const { built: app, sent } = await recordCommands(() =>
+    wiki.build(t, { MONGODB_URI, ...peopleOnly(t), ...settingsFor(issuer) }))
+  for (const [index, [given, name]] of [
+    ['ANA NOVAK', 'ANA NOVAK 3'], ['ana novak', 'ana novak 4'], ['\u010debela', '\u010debela 2'], ['Ana Nova', 'Ana Nova']
+  ].entries()) {
+    claims.preferred_username = given
+    const account = await get(app, '/edit/account', sessionFrom(await signInBy(app, `subject-${index}`)))
+    assert.equal(account.json().name, name)
+  }
+  const asked = sent.filter(({ collection }) => collection === 'revisions')
+  assert.deepEqual(asked.map(({ kind }) => kind), Array(4).fill('aggregate'), 'one pass for each newcomer')
+  await signInBy(app, 'subject-0')
+  assert.equal(sent.filter(({ collection }) => collection === 'revisions').length, 4, 'none for others')
+
+  const client = await MongoClient.connect(MONGODB_URI)
+  t.after(() => client.close())
+  const pass = authorsOf(client.db().collection('revisions'))
+  assert.deepEqual((await pass.clone().toArray()).map(({ _id }) => _id), [...authors].sort())
+  const plan = JSON.stringify(await pass.explain('executionStats'))
+  assert.match(plan, /"stage":"DISTINCT_SCAN"/)
+  assert.match(plan, new RegExp(`"totalKeysExamined":${authors.length},"totalDocsExamined":0,`))
 })
 
 test('two first sign-ins of one person at once make one person', async (t) => {

@@ -43,7 +43,7 @@ class AddedMeanwhile extends Error {}
  * @property {PeopleModels} models
  * @property {Audit} audit
  * @property {(name: string) => boolean} isInFile
- * @property {(name: string) => Promise<boolean>} isAuthor  of a revision
+ * @property {(keys: Set<string>) => Promise<Set<string>>} authorsAmong  keys that authors of revisions have
  */
 
 /**
@@ -51,21 +51,26 @@ class AddedMeanwhile extends Error {}
  * there may change their owner (OpenID Connect Core 1.0 §5.7).
  * @param {Parts} parts
  */
-export function createIdentities ({ connection, models, audit, isInFile, isAuthor }) {
+export function createIdentities ({ connection, models, audit, isInFile, authorsAmong }) {
   const [members, removed] = [driverOf(models.Members), driverOf(models.Removed)]
 
-  /** @param {string[]} given @param {ClientSession} session @returns {Promise<string>} @throws {Error} 409 */
-  async function freeName (given, session) {
-    for (const name of namesFor(given)) {
-      const isTaken = isInFile(name) || isReserved(name) ||
-        await members.findOne({ _id: userKey(name) }, { session }) !== null || await isAuthor(name)
-      if (!isTaken) return name
+  /** @param {string[]} names @param {ClientSession} session @returns {Promise<string>} @throws {Error} 409 */
+  async function freeName (names, session) {
+    for (const name of names) {
+      if (await members.findOne({ _id: userKey(name) }, { session }) === null) return name
     }
     throw new NamesTaken()
   }
 
+  /** @param {string[]} given @returns {Promise<string[]>} names that no author and nobody outside the database has */
+  async function unusedNames (given) {
+    const names = [...namesFor(given)].filter((name) => !isInFile(name) && !isReserved(name))
+    const authors = await authorsAmong(new Set(names.map(userKey)))
+    return names.filter((name) => !authors.has(userKey(name)))
+  }
+
   /**
-   * @param {string} identity @param {string[]} names @param {Role} role
+   * @param {string} identity @param {string[]} names  see `unusedNames` @param {Role} role
    * @returns {Promise<Member>}
    */
   const add = (identity, names, role) => audit.during(PROVIDER, { did: 'admitted', role }, async (session) => {
@@ -100,7 +105,7 @@ export function createIdentities ({ connection, models, audit, isInFile, isAutho
       if (newRole === 'none') throw new NotInvited()
       await refuseTooMany(members)
       try {
-        return await add(id, await names(), newRole)
+        return await add(id, await unusedNames(await names()), newRole)
       } catch (error) {
         const added = error instanceof AddedMeanwhile ? await find(id) : null
         if (added === null) throw error

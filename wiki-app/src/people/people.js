@@ -50,7 +50,7 @@ export function peopleOf (file, { makeSessions, fanOut, ...parts }) {
     audit: whileAvailable(audit, database),
     account: whileAvailable(createOwnAccount({ ...ofMembers, isInFile: users.isInFile }), database),
     identities: whileAvailable(createIdentities({
-      ...ofMembers, audit, isInFile: users.isInFile, isAuthor: parts.history.isAuthor
+      ...ofMembers, audit, isInFile: users.isInFile, authorsAmong: parts.history.authorsAmong
     }), database),
     sessions: whileAvailable(makeSessions(connection, users), database),
     watching,
