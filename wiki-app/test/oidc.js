@@ -126,6 +126,9 @@ export async function signInBy (app, sub, fields = {}) {
   return comeBack(app, await signInThere(url, sub), cookie)
 }
 
-/** The header that the browser sends below /edit. @param {import('./helper.js').Response} answer */
+/** Of each kind of wiki: for /edit or for all addresses, over http or https. */
+const SESSION = /^(?:(?:__Secure-|__Host-)?session|session-of-reader)=/
+
+/** The header that the browser sends from then on. @param {import('./helper.js').Response} answer */
 export const sessionFrom = ({ headers }) =>
-  ({ cookie: cookieFrom([headers['set-cookie'] ?? []].flat()).find((each) => each.startsWith('session=')) ?? '' })
+  ({ cookie: cookieFrom([headers['set-cookie'] ?? []].flat()).find((each) => SESSION.test(each)) ?? '' })

@@ -87,6 +87,14 @@ for (const [name, roleOf] of Object.entries(EDGES)) {
       headers: { ...bearer('editor'), 'content-type': 'image/png' },
       payload: picture
     })
+    const attachment = Buffer.from('%PDF- of the members alone')
+    const attached = await app.inject({
+      method: 'POST',
+      url: '/api/v1/files?name=a%20b.pdf',
+      headers: { ...bearer('editor'), 'content-type': 'application/octet-stream' },
+      payload: attachment
+    })
+    assert.match(attached.json().url, /^\/files\/[0-9a-f]{32}\/a%20b\.pdf$/)
     const origin = await startNginx(t, ([port]) => ({ role: 'origin', port, wikiPort, pictureFolder: folder }))
     const edge = await startNginx(t, roleOf(origin.port))
     const cookie = await cookieOf(app, 'reader')
@@ -100,15 +108,16 @@ for (const [name, roleOf] of Object.entries(EDGES)) {
     await ask('/favicon.ico', {})
     assert.equal(statusOf(await ask('/favicon.ico', {})), 'HIT', 'what is for strangers is still cached')
 
-    const marks = [Buffer.from('zanimivost'), picture]
-    const urls = ['/wiki/a', '/revision/a/1', '/raw/a', uploaded.json().url]
-    for (const url of urls) {
-      const isPicture = url.startsWith('/files/')
+    const text = Buffer.from('zanimivost')
+    const marks = [text, picture, attachment]
+    const marked = [['/wiki/a', text], ['/revision/a/1', text], ['/raw/a', text], [uploaded.json().url, picture],
+      [attached.json().url, attachment]]
+    for (const [url, mark] of marked) {
       for (const member of [cookie, bearer('reader')]) {
         for (let count = 0; count < 2; count++) {
           const read = await ask(url, { ...BROWSER, ...member })
           assert.equal(read.status, 200, url)
-          assert.ok(read.bytes.includes(marks[isPicture ? 1 : 0]), url)
+          assert.ok(read.bytes.includes(mark), url)
           assert.equal(read.headers.get('cache-control'), 'private, no-store')
           assert.equal(read.headers.get('cross-origin-resource-policy'), 'same-origin', url)
           assert.notEqual(statusOf(read), 'HIT')

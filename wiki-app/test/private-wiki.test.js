@@ -3,6 +3,7 @@ import test from 'node:test'
 import mongoose from 'mongoose'
 import { BROWSER, get, save, untilCounted, useWiki } from './helper.js'
 import { png } from './images.js'
+import { OIDC } from './oidc.js'
 import { bearer, cookieOf, MAIL, PASSWORD, peopleOnly, post, ROLES, USERS } from './people.js'
 
 /** @typedef {import('fastify').FastifyInstance} App */
@@ -20,6 +21,7 @@ const membersOnly = (t) => ({ ...peopleOnly(t), READ_ACCESS: 'members' })
 const FOR_STRANGERS = new Set([
   'GET /healthz', 'GET /readyz', 'GET /robots.txt', 'GET /favicon.ico',
   'GET /edit/sign-in', 'POST /edit/sign-in', 'POST /edit/sign-out',
+  'POST /edit/sign-in/oidc', 'GET /edit/sign-in/oidc/callback',
   ...['/invitations/:secret', '/digests/confirm/:secret', '/digests/stop/:secret'].flatMap((url) =>
     [`GET ${url}`, `POST ${url}`]),
   'GET /feeds/:secret'
@@ -74,7 +76,7 @@ async function fill (app) {
 const textOf = ({ headers, body }) => `${JSON.stringify(headers)}\n${body}`
 
 test('a stranger gets nothing from any route that does not say that it is for strangers', async (t) => {
-  const app = await wiki.build(t, { ...membersOnly(t), ...MAIL })
+  const app = await wiki.build(t, { ...membersOnly(t), ...MAIL, ...OIDC })
   await fill(app)
   const routes = routesOf(app)
   const known = new Set(routes.map(({ key }) => key))
