@@ -21,7 +21,7 @@ export async function takeAll (reading, urls = {}) {
     if (kind === 'page') {
       if (Object.hasOwn(pages, moved.name)) throw new Error(`the page ${moved.name} comes twice`)
       pages[moved.name] = []
-      for await (const revision of moved.revisions) pages[moved.name].push(revision)
+      for await (const revision of moved.revisions) if (!('isLost' in revision)) pages[moved.name].push(revision)
     } else if (kind === 'redirect') redirects[moved.name] = moved.to
     else if (kind === 'picture') {
       const { alt, author } = moved

@@ -44,6 +44,8 @@ async function moved (t, folder, options = {}) {
   const leftOut = {}
   /** @type {string[]} */
   const pictures = []
+  /** @type {string[]} */
+  const lost = []
   for await (const thing of read(folder, { convert: pandoc.convert, ...options })) {
     if (thing.kind === 'untaken') untaken[thing.source] = thing.reason
     if (thing.kind === 'left-out') leftOut[thing.source] = thing.reason
@@ -53,14 +55,19 @@ async function moved (t, folder, options = {}) {
     }
     if (thing.kind !== 'page') continue
     const revisions = []
-    for await (const { createdAt, ...rest } of thing.revisions) {
+    for await (const each of thing.revisions) {
+      if ('isLost' in each) {
+        lost.push(each.id)
+        continue
+      }
+      const { createdAt, ...rest } = each
       revisions.push({ ...rest, time: createdAt.getTime() / 1000 })
       assertHarmless(toHtml({ markdown: rest.content, maxBytes: 1_000_000 }).html)
     }
     assert.equal(pages[thing.name], undefined)
     pages[thing.name] = revisions
   }
-  return { pages, untaken, leftOut, pictures }
+  return { pages, untaken, leftOut, pictures, lost }
 }
 
 /** @param {Record<string, any>} pages @param {string} name */
@@ -134,6 +141,21 @@ test('texts of other programs are new once, also when an older text comes back',
   const changes = '100\t::1\tC\ta\tana\t\t\n200\t::1\tE\ta\tana\t\t\n300\t::1\tE\ta\t\t\t\n400\t::1\tE\ta\tana\t\t\n'
   const seen = await news({ 'meta/a.changes': changes, 'attic/a.300.txt': 'one', 'pages/a.txt': 'four' })
   assert.deepEqual(seen, ['four', ''], 'DokuWiki has seen the one of the other program')
+})
+
+test('a text that is here, and is no longer in the attic, is still known', async (t) => {
+  const folder = wikiOf(t, {
+    'pages/a.txt': 'three',
+    'meta/a.changes': [100, 200, 300].map((time) => `${time}\t::1\tE\ta\tana\t\t\n`).join(''),
+    'attic/a.100.txt.gz': 'one'
+  })
+  const { pages, lost, untaken } = await moved(t, folder, { newestStored: async () => '200' })
+  assert.deepEqual([lost, untaken], [['200'], {}], 'and is not missing here')
+  assert.deepEqual(pages.a.map((/** @type {any} */ { id, content }) => [id, content.trim()]),
+    [['100', ''], ['300', 'three']])
+  const other = await moved(t, folder, { newestStored: async () => '50' })
+  assert.deepEqual(other.pages.a.map((/** @type {any} */ { content }) => content.trim()), ['one', 'three'],
+    'texts of a history that begins later')
 })
 
 test('a deleted page stays away, one that was written again has its texts', async (t) => {

@@ -142,8 +142,9 @@ test('an export to git has files that are no pictures, and they are read back wi
     if (thing.kind === 'picture') {
       read.push([thing.source, thing.name, String(await thing.read())])
       thing.stored(urls[paths.indexOf(thing.source)])
-    } else if (thing.kind === 'page') for await (const { content } of thing.revisions) text = content
-    else assert.fail(JSON.stringify(thing))
+    } else if (thing.kind === 'page') {
+      for await (const each of thing.revisions) text = 'isLost' in each ? 'lost' : each.content
+    } else assert.fail(JSON.stringify(thing))
   }
   assert.deepEqual(read.sort(), [
     [paths[0], 'My č report.pdf', 'one'], [paths[1], 'notes.md', 'two'], [paths[2], 'b.pdf', 'one']
@@ -274,20 +275,64 @@ test('an export that was killed before its files were there is repaired by the n
   const uri = wiki.freshUri()
   const app = await wiki.build(t, { MONGODB_URI: uri })
   await put(app, 'A', { content: 'one' })
+  await put(app, 'B', { content: 'same' })
   const directory = path.join(folder(t), 'moved')
   await exportGit({ uri, folder: directory })
   const first = git(directory, 'rev-parse', 'HEAD').trim()
   await put(app, 'A', { content: 'two' })
   await exportGit({ uri, folder: directory })
   // As a kill leaves it: the branch has moved, and its files have not.
-  git(directory, 'update-ref', 'refs/stevec/export', 'HEAD')
-  git(directory, 'read-tree', first)
-  git(directory, 'checkout-index', '--all', '--force')
-  assert.notEqual(git(directory, 'status', '--porcelain'), '')
+  const kill = () => {
+    git(directory, 'update-ref', 'refs/stevec/export', 'HEAD')
+    git(directory, 'update-ref', 'refs/stevec/before', first)
+    git(directory, 'read-tree', first)
+    git(directory, 'checkout-index', '--all', '--force')
+    assert.notEqual(git(directory, 'status', '--porcelain'), '')
+  }
+  for (const name of ['A.md', 'B.md']) {
+    kill()
+    writeFileSync(path.join(directory, name), 'edited since')
+    await assert.rejects(exportGit({ uri, folder: directory }), { name: 'Error', message: /has files that/ })
+    assert.equal(readFileSync(path.join(directory, name), 'utf8'), 'edited since', 'no edit is lost')
+    git(directory, 'reset', '--hard', '--quiet')
+  }
+  kill()
   assert.deepEqual(await exportGit({ uri, folder: directory }), { revisions: 0, pictures: 0, names: 0 })
   assert.equal(git(directory, 'status', '--porcelain'), '')
   assert.match(readFileSync(path.join(directory, 'A.md'), 'utf8'), /two$/)
   assert.equal(git(directory, 'for-each-ref', 'refs/stevec'), '')
+})
+
+test('what somebody writes into a file during an export stays there', async (t) => {
+  const uri = wiki.freshUri()
+  const app = await wiki.build(t, { MONGODB_URI: uri })
+  await put(app, 'A', { content: 'one' })
+  const directory = path.join(folder(t), 'moved')
+  await exportGit({ uri, folder: directory })
+  await put(app, 'A', { content: 'two' })
+  const file = path.join(directory, 'A.md')
+  const exporting = exportGit({ uri, folder: directory, onProgress: () => writeFileSync(file, 'edited meanwhile') })
+  await assert.rejects(exporting, /copy your changes elsewhere, say git reset --hard there/)
+  assert.equal(readFileSync(file, 'utf8'), 'edited meanwhile')
+  assert.match(git(directory, 'show', 'HEAD:A.md'), /two$/, 'the commits are there')
+  git(directory, 'reset', '--hard', '--quiet')
+  assert.deepEqual(await exportGit({ uri, folder: directory }), { revisions: 0, pictures: 0, names: 0 })
+  assert.equal(git(directory, 'for-each-ref', 'refs/stevec'), '')
+})
+
+test('a clone without the beginning of its history is refused', async (t) => {
+  const origin = folder(t)
+  git(origin, 'init', '--quiet', '--initial-branch=main')
+  for (const text of ['one', 'two']) {
+    writeFileSync(path.join(origin, 'bees.md'), text)
+    git(origin, 'add', '.')
+    git(origin, 'commit', '--quiet', '--message', text)
+  }
+  const clone = path.join(folder(t), 'clone')
+  git(origin, 'clone', '--quiet', '--depth=1', `file://${origin}`, clone)
+  await assert.rejects(takeAll(readGit(clone, {})), /beginning of its history: git -C \S+ fetch --unshallow, and/)
+  git(clone, 'fetch', '--quiet', '--unshallow')
+  assert.deepEqual((await takeAll(readGit(clone, {}))).pages.bees.map(({ content }) => content), ['one', 'two'])
 })
 
 test('paths that a forged commit names are paths, and no commands of git', async (t) => {

@@ -1,6 +1,12 @@
 import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
 import { test } from 'node:test'
 import { MongoClient } from 'mongodb'
+import { readConfig } from '../src/config.js'
+import { isAllTaken } from '../src/moving/report.js'
+import { runImport } from '../src/moving/run-import.js'
 import { get, save, untilCounted, untilFound, useWiki } from './helper.js'
 import { contents, each, moveIn, page } from './moving.js'
 
@@ -153,6 +159,24 @@ test('what was written here is kept, replaced or refused, as the option says', a
   assert.deepEqual((await contents(uri)).revisions, after.revisions)
 })
 
+test('a history that was written anew there is put on top, if that is wanted', async (t) => {
+  const uri = wiki.freshUri()
+  const app = await wiki.build(t, { MONGODB_URI: uri })
+  await moveIn(uri, [page('Rebased', [{}, { id: 'old' }])])
+  const anew = (/** @type {Date[]} */ ...dates) => page('Rebased', dates.map((createdAt, index) =>
+    ({ id: `new ${index}`, content: `anew ${index}`, createdAt })))
+  const [before, after, last] = ['2009-01-01', '2011-01-01', '2012-01-01'].map((day) => new Date(day))
+  const kept = await moveIn(uri, [anew(before, after, last)])
+  assert.deepEqual([kept.outcomes[0].result, kept.totals.missing], ['kept', 2])
+  const older = await moveIn(uri, [anew(before)], { onConflict: 'replace' })
+  assert.equal(older.outcomes[0].result, 'kept', 'not by an older text')
+  const { outcomes: [replaced] } = await moveIn(uri, [anew(before, after, last)], { onConflict: 'replace' })
+  assert.deepEqual([replaced.result, replaced.revisions], ['replaced', 1])
+  assert.match((await get(app, '/wiki/Rebased')).body, /anew 2/)
+  assert.equal((await json(app, '/api/v1/pages/Rebased/revisions')).items.length, 3, 'its history stays')
+  assert.equal((await moveIn(uri, [anew(before, after, last)])).totals.unchanged, 1, 'and it is known from then on')
+})
+
 test('a long history comes in parts, each of which is the page at that time', async () => {
   const uri = wiki.freshUri()
   const revisions = Array.from({ length: 1203 }, (_, index) => ({ content: `text ${index + 1}` }))
@@ -225,7 +249,8 @@ test('redirects lead to the page at their end; broken ones are reported', async 
   assert.match(String(of('Round')?.problem), /in a circle/)
   assert.match(String(of('Lost')?.problem), /“Nowhere”, which is no page here/)
   assert.match(String(of('Self')?.problem), /itself/)
-  assert.equal(of('Here')?.result, 'kept')
+  assert.deepEqual([of('Here')?.result, of('Here')?.missing], ['kept', 1])
+  assert.match(String(of('Here')?.problem), /leads to “Page” there now; here it is a page.*--on-conflict replace/)
   assert.match(String(of('a\\b')?.problem), /backslash/)
   const links = (await get(app, '/wiki/Links')).body
   assert.equal(links.match(/class="missing"/g)?.length, 1, 'a link to a former name is not missing')
@@ -234,6 +259,34 @@ test('redirects lead to the page at their end; broken ones are reported', async 
   assert.equal((await moveIn(uri, things())).totals.unchanged, 4)
   assert.deepEqual(await contents(uri), before)
   assert.equal((await save(app, 'First', 'a page of its own')).statusCode, 201)
+})
+
+test('a page that became a redirect there stays, is not passed over in silence, and can make room', async (t) => {
+  const uri = wiki.freshUri()
+  const app = await wiki.build(t, { MONGODB_URI: uri })
+  await moveIn(uri, [page('Merged', [{}]), page('Whole', [{}])])
+  const merged = () => ({ kind: /** @type {const} */ ('redirect'), source: 'Merged', name: 'Merged', to: 'Whole' })
+  const kept = await moveIn(uri, [merged()])
+  assert.deepEqual([kept.outcomes[0].result, isAllTaken(kept.totals)], ['kept', false])
+  for (const onConflict of /** @type {const} */ (['fail', 'replace'])) {
+    assert.equal((await moveIn(uri, [merged()], { onConflict })).totals.untaken, 1, onConflict)
+  }
+  assert.match((await get(app, '/wiki/Merged')).body, /text 1/)
+  await app.inject({ method: 'POST', url: '/api/v1/pages/Merged/rename', payload: { to: 'Merged once' } })
+  await moveIn(uri, [merged()], { onConflict: 'replace' })
+  assert.equal((await get(app, '/wiki/Merged')).headers.location, '/wiki/Whole')
+  assert.match((await get(app, '/wiki/Merged%20once')).body, /text 1/)
+})
+
+test('a report that cannot be written ends the import with a message', async (t) => {
+  const directory = mkdtempSync(path.join(tmpdir(), 'stevec-report-'))
+  t.after(() => rmSync(directory, { recursive: true }))
+  writeFileSync(path.join(directory, 'a.md'), 'text')
+  const importing = (/** @type {string} */ report) => runImport({
+    config: readConfig({ MONGODB_URI: wiki.freshUri() }), kind: 'markdown', file: directory, report
+  })
+  await assert.rejects(importing('/dev/full'), /the report \/dev\/full cannot be written: .*no space.*run the same/)
+  await assert.rejects(importing(path.join(directory, 'none/report')), /none\/report cannot be written: ENOENT/)
 })
 
 test('names, authors and texts may be anything', async (t) => {

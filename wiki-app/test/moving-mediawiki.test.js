@@ -37,7 +37,7 @@ async function allOf (file, options = {}) {
       continue
     }
     const revisions = []
-    for await (const each of thing.revisions) revisions.push(each)
+    for await (const each of thing.revisions) if (!('isLost' in each)) revisions.push(each)
     things.push({ kind: thing.kind, name: thing.name, revisions })
   }
   return things
@@ -124,6 +124,24 @@ test('revisions come in the order of their dates; texts that are deleted or supp
     [1, 'revisions whose texts are deleted there'],
     [1, 'revisions of which the dump has no text (it may be one of stubs)']
   ])
+})
+
+test('a page goes on when a text that is here was deleted there', async (t) => {
+  const uri = wiki.freshUri()
+  const app = await wiki.build(t, { MONGODB_URI: uri })
+  const moved = (/** @type {import('./mediawiki-dump.js').DumpedRevision[]} */ ...revisions) =>
+    moveIn(uri, readMediaWiki(fileWith(t, dump(page('Bees', revisions, { id: 1 }))), {}))
+  const [first, second, third] = [50, 51, 52].map((id) => ({ id, text: `text ${id}` }))
+  const hidden = { id: 51, textElement: '<text bytes="7" deleted="deleted" />' }
+  await moved(first, second)
+  const same = await moved(first, hidden)
+  assert.deepEqual(same.outcomes.map(({ result }) => result), ['unchanged', 'left-out'])
+  const { outcomes: [bees] } = await moved(first, hidden, third)
+  assert.deepEqual([bees.result, bees.revisions, bees.problem], ['appended', 1, undefined])
+  assert.match((await get(app, '/wiki/Bees')).body, /text 52/)
+  assert.match((await get(app, '/revision/Bees/2')).body, /text 51/, 'what is here stays')
+  const { totals } = await moved({ ...hidden, id: 53 }, first, hidden, third)
+  assert.deepEqual([totals.unchanged, totals.missing], [1, 0], 'a hidden text that never came is none')
 })
 
 test('what is no wikitext becomes a code block', async (t) => {
@@ -278,7 +296,7 @@ test('a text of 100 MB is left out, and takes no such memory', async (t) => {
     import { readMediaWiki } from ${JSON.stringify(new URL('../src/moving/mediawiki/reader.js', import.meta.url).href)}
     for await (const thing of readMediaWiki(process.argv[1], {})) {
       let revisions = 0
-      if (thing.kind === 'page') for await (const each of thing.revisions) revisions += each.content.length > 0 ? 1 : 0
+      if (thing.kind === 'page') for await (const each of thing.revisions) revisions += each.content ? 1 : 0
       console.log(thing.kind, thing.source.slice(-4), revisions, thing.reason ?? '')
     }`
   // A heap that could not hold it.

@@ -4,7 +4,12 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { test } from 'node:test'
+import { readConfig } from '../src/config.js'
 import { readGit } from '../src/moving/git/read.js'
+import { renamedAsThere } from '../src/moving/rename-as-there.js'
+import { isAllTaken, noTotals } from '../src/moving/report.js'
+import { openWiki } from '../src/moving/open-wiki.js'
+import { createPlaces } from '../src/moving/place.js'
 import { readMediaWiki } from '../src/moving/mediawiki/reader.js'
 import { get, save, untilCounted, useWiki } from './helper.js'
 import { dump, page, redirect } from './mediawiki-dump.js'
@@ -84,8 +89,9 @@ test('a page is not renamed where somebody renamed it here, deleted it, or the n
     numbered('Swap 2', 'w:5', 1), numbered('Swap 3', 'w:6', 1), numbered('Moved', 'w:7', 1)
   ]
   const dry = await moveIn(uri, things(), { dryRun: true })
-  const { outcomes } = await moveIn(uri, things())
+  const { outcomes, totals } = await moveIn(uri, things())
   const said = outcomes.map(({ name, from, result, missing }) => [name, from, result, missing])
+  const last = said[said.length - 1]
   assert.deepEqual(said, [
     ['Named here', undefined, 'kept', 1],
     ['Edited there', 'Edited', 'kept', 1],
@@ -94,8 +100,11 @@ test('a page is not renamed where somebody renamed it here, deleted it, or the n
     ['Moved there', 'Moved', 'appended', undefined],
     ['Swap 1', undefined, 'kept', undefined],
     ['Swap 3', 'Swap 2', 'appended', undefined],
-    ['Moved', undefined, 'kept', 1]
+    last
   ])
+  assert.ok(['created', 'untaken'].includes(String(last[2])), 'its name becomes free in this run')
+  assert.equal(totals.refused, 5)
+  assert.equal(isAllTaken({ ...noTotals(), refused: 1 }), false)
   assert.deepEqual([dry.outcomes[4].from, dry.totals.renamed > 0], ['Moved', true])
   assert.match(String(outcomes[0].problem), /it is called “Ours there” there now; it was renamed here/)
   assert.match(String(outcomes[2].problem), /“Deleted” is deleted/)
@@ -104,11 +113,51 @@ test('a page is not renamed where somebody renamed it here, deleted it, or the n
   assert.match((await get(app, '/wiki/Taken')).body, /a page of this wiki/)
 
   const next = await moveIn(uri, things())
+  assert.match((await get(app, '/wiki/Moved')).body, /text 1/, 'at the latest now')
   assert.deepEqual([next.outcomes[5].name, next.outcomes[5].from], ['Swap 2', 'Swap 1'], 'the next run finds it free')
   await moveIn(uri, [numbered('Ours there', 'w:0', 2)], { onConflict: 'replace' })
   const { outcomes: [ours] } = await moveIn(uri, [numbered('Ours there', 'w:0', 3)])
   assert.deepEqual([ours.name, ours.result, ours.from], ['Named here', 'appended', undefined],
     'a replaced page keeps its name of here')
+})
+
+test('a page that is begun anew at a former name comes in with its history', async (t) => {
+  const uri = wiki.freshUri()
+  const app = await wiki.build(t, { MONGODB_URI: uri })
+  await moveIn(uri, [numbered('Mercury', 'w:1', 1), numbered('Pluto', 'w:3', 1)])
+  await save(app, 'Own', 'a page of this wiki')
+  await rename(app, 'Own', 'Own now')
+  const things = () => [
+    numbered('Mercury (planet)', 'w:1', 2), numbered('Mercury', 'w:2', 3), numbered('Own', 'w:4', 1)
+  ]
+  await moveIn(uri, things())
+  const { outcomes } = await moveIn(uri, things())
+  assert.match((await get(app, '/wiki/Mercury')).body, /text 3/)
+  assert.match((await get(app, '/wiki/Mercury%20(planet)')).body, /text 2/)
+  assert.deepEqual(await historyOf(app, 'Mercury'), ['change 1', 'change 2', 'change 3'])
+  assert.deepEqual(await historyOf(app, 'Mercury (planet)'), ['change 1', 'change 2', 'Renamed from “Mercury”'])
+  assert.match(String(outcomes[2].problem), /leads to “Own now” here/, 'a page of this wiki is not touched')
+  await untilCounted(app)
+  const before = await contents(uri)
+  assert.equal((await moveIn(uri, things())).totals.unchanged, 2)
+  assert.deepEqual(await contents(uri), before)
+  const more = await moveIn(uri, [numbered('Mercury (planet)', 'w:1', 2), numbered('Mercury', 'w:2', 4)])
+  assert.deepEqual([more.outcomes[1].result, more.outcomes[1].revisions], ['appended', 1])
+})
+
+test('a page that another import has renamed meanwhile is not called deleted', async (t) => {
+  const uri = wiki.freshUri()
+  const app = await wiki.build(t, { MONGODB_URI: uri })
+  await save(app, 'P0', 'one')
+  await rename(app, 'P0', 'P1')
+  await save(app, 'Gone', 'one')
+  await app.inject({ method: 'DELETE', url: '/wiki/Gone' })
+  const { store, models, close } = await openWiki(readConfig({ MONGODB_URI: uri }), { mayWrite: true })
+  t.after(close)
+  const parts = { store, places: createPlaces(models, 'mediawiki') }
+  const reason = (/** @type {string} */ name) => renamedAsThere(parts, { kind: 'mediawiki', name, target: 'P2' })
+  assert.equal(await reason('P0'), 'here, “P0” has just become “P1”: run the same again')
+  assert.equal(await reason('Gone'), 'here, “Gone” is deleted')
 })
 
 test('pages that were moved in before pages had numbers are found by their names', async (t) => {

@@ -11,7 +11,13 @@
  * @property {string} source
  * @property {string} name  of the page in this wiki
  * @property {string} [id]  that stays when the page is renamed in its wiki, and that no other page of any wiki has
- * @property {AsyncIterable<MovedRevision>} revisions  oldest first; read once, before the next thing of the reader
+ * @property {AsyncIterable<MovedRevision | LostRevision>} revisions  oldest first; read once, before the next thing of
+ *   the reader
+ */
+
+/**
+ * A revision of which the wiki has no text any more. It is never written; it may be here since it had one.
+ * @typedef {{id: string, isLost: true}} LostRevision
  */
 
 /**

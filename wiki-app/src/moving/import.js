@@ -40,6 +40,8 @@ export function createMoving ({
   const storePicture = createStorePicture({ files, dryRun })
   /** In a dry run, what redirects may lead to. @type {Set<string>} */
   const wouldBe = new Set()
+  /** In a dry run, names that pages would have left. @type {Set<string>} */
+  const wouldLead = new Set()
   const { readPage, newestStored } = createReadPage({
     store,
     writeChunk: createWriteChunk({ store, dryRun, now }),
@@ -48,13 +50,17 @@ export function createMoving ({
     onConflict,
     dryRun,
     places,
-    onFound: dryRun ? (name) => wouldBe.add(name) : undefined,
+    onFound (name, from) {
+      if (!dryRun) return
+      wouldBe.add(name)
+      if (from !== undefined) wouldLead.add(from)
+    },
     signal
   })
 
   /** @param {AsyncIterable<Moved>} things @returns {AsyncGenerator<Outcome>} */
   async function * outcomes (things) {
-    const redirects = createRedirects({ store, places, onConflict, dryRun, wouldBe, signal })
+    const redirects = createRedirects({ store, places, onConflict, dryRun, wouldBe, wouldLead, signal })
     const queue = createInOrder()
     try {
       for await (const thing of things) {

@@ -21,7 +21,7 @@ const FOLLOWED_MAX = 10
  * @property {Newest | null} newest  revision of its history
  * @property {string | null} stored  the id, in the other wiki, of the newest revision that came from there
  * @property {Date | null} storedAt  its date here
- * @property {boolean} isFree  nothing is there, or only what came from that page
+ * @property {boolean} isFree  nothing is there, or only what came from that page, or it leads to one that was moved in
  * @property {boolean} isTaken  another page that was moved in has become this one
  * @property {{refusal: string | null} | null} renaming  it was renamed there; `refusal`: why it is not renamed here
  */
@@ -60,6 +60,13 @@ export function createPlaces ({ Pages, Revisions }, kind) {
     return isLed ? null : { refusal: 'it was renamed here' }
   }
 
+  /**
+   * A name that such a page had before it was renamed there, and which another one may have now.
+   * @param {Head} head @param {Head | null} led  where it leads
+   */
+  const leadsToMoved = async ({ redirect_to: to }, led) => Boolean(to) && led !== null &&
+    await newestOf(String(historyOf(led)), { save_id: startingWith(`${kind}:`) }) !== null
+
   return {
     headOf,
 
@@ -76,7 +83,9 @@ export function createPlaces ({ Pages, Revisions }, kind) {
       const found = elsewhere
         ? { page: elsewhere, ...await storedIn(String(historyOf(elsewhere)), prefixes) }
         : there
-      if (!found?.own) return unknown(kind, name, head, there)
+      if (!found?.own) {
+        return unknown(kind, { name, head, there, isFree: head === null || await leadsToMoved(head, led) })
+      }
       const { page, newest, text, own: last } = found
       const stored = String(last.save_id)
       return {
@@ -94,11 +103,12 @@ export function createPlaces ({ Pages, Revisions }, kind) {
 }
 
 /**
- * @param {string} kind @param {string} name @param {Head | null} head
- * @param {{page: Head, newest: Newest | null, text: Newest | null} | null} there
+ * @param {string} kind
+ * @param {{name: string, head: Head | null, isFree: boolean,
+ *   there: {page: Head, newest: Newest | null, text: Newest | null} | null}} found
  * @returns {Place}
  */
-function unknown (kind, name, head, there) {
+function unknown (kind, { name, head, there, isFree }) {
   const isHere = there !== null && there.page._id === name
   return {
     name,
@@ -106,7 +116,7 @@ function unknown (kind, name, head, there) {
     newest: isHere ? there.newest : null,
     stored: null,
     storedAt: null,
-    isFree: head === null,
+    isFree,
     isTaken: isHere && (there.text?.save_id?.startsWith(`${kind}:`) ?? false),
     renaming: null
   }

@@ -11,9 +11,10 @@ const PLACES_KEPT_MAX = 1_000
 const TURN_MAX_MS = 60_000
 
 /**
- * @param {Omit<ConstructorParameters<typeof PageWriter>[0], 'find'> &
- *   {places: Places, onFound?: (name: string) => void,
- *   signal?: AbortSignal}} parts  `onFound`: gets the names of pages that are here, or would be
+ * @param {Omit<ConstructorParameters<typeof PageWriter>[0], 'find' | 'places'> &
+ *   {places: Places, onFound?: (name: string, from?: string) => void,
+ *   signal?: AbortSignal}} parts  `onFound`: gets the names of pages that are here, or would be,
+ *   and the names before, of those that would be renamed
  */
 export function createReadPage ({ places, onFound = () => {}, signal, ...parts }) {
   /** @type {Map<string, Place>} */
@@ -52,14 +53,14 @@ export function createReadPage ({ places, onFound = () => {}, signal, ...parts }
       }
       const { name, changed } = accepted
       const origin = { source, id }
-      const writer = new PageWriter({ ...parts, find: () => places.find(name, origin) }, { name, ...origin },
+      const writer = new PageWriter({ ...parts, places, find: () => places.find(name, origin) }, { name, ...origin },
         await placeOf(name, origin))
       await writer.read(revisions)
       return {
         bytes: writer.bytes,
         finish: () => inTurn(name, async () => {
           const { problem, ...stored } = await writer.finish()
-          if (stored.result !== 'untaken') onFound(name)
+          if (stored.result !== 'untaken') onFound(name, stored.from)
           const renamed = changed ? `links to “${given}” do not lead here` : ''
           const problems = [renamed, problem].filter(Boolean).join('; ')
           return { source, name: writer.name, ...stored, ...problems !== '' && { problem: problems } }

@@ -17,12 +17,17 @@ const BROKEN_KNOWN_MAX = 100_000
 
 /** @typedef {{source: string, name: string, to: string}} Redirect */
 
+/** @param {string} to */
+const aPage = (to) => `it leads to “${to}” there now; here it is a page with a history, which would be lost: rename ` +
+  'that one, and run the same again with --on-conflict replace'
+
 /**
  * Redirects are written after all pages, to the page at their end: each name leads there at once.
  * @param {{store: Pick<PageStore, 'lead'>, places: Pick<Places, 'headOf'>, onConflict: OnConflict, dryRun: boolean,
- *   wouldBe: Set<string>, signal?: AbortSignal}} parts  `wouldBe`: in a dry run, names of what would have been written
+ *   wouldBe: Set<string>, wouldLead: Set<string>, signal?: AbortSignal}} parts  in a dry run, `wouldBe`: names of what
+ *   would have been written, `wouldLead`: names before, of pages that would have been renamed
  */
-export function createRedirects ({ store, places, onConflict, dryRun, wouldBe, signal }) {
+export function createRedirects ({ store, places, onConflict, dryRun, wouldBe, wouldLead, signal }) {
   /** @type {Spool<Redirect>} */
   const spool = new Spool()
 
@@ -34,12 +39,17 @@ export function createRedirects ({ store, places, onConflict, dryRun, wouldBe, s
     return wouldBe.has(name) ? name : null
   }
 
+  /** A page here stays: a name that leads on has no history. @param {Redirect} redirect @returns {Outcome} */
+  const blocked = ({ source, name, to }) => onConflict === 'keep'
+    ? { source, name, result: 'kept', missing: 1, problem: aPage(to) }
+    : { source, name, result: 'untaken', problem: aPage(to) }
+
   /** @param {Redirect} redirect @returns {Promise<Outcome | null>} null: its page is not there (yet) */
   async function write ({ source, name, to }) {
     if (name === to) return { source, name, result: 'untaken', problem: 'it leads to itself' }
     const head = await places.headOf(name)
-    const taken = head !== null && !head.redirect_to
-    if (taken || (dryRun && wouldBe.has(name))) return { source, name, result: 'kept', problem: 'there is a page here' }
+    const taken = head !== null && !head.redirect_to && !wouldLead.has(name)
+    if (taken || (dryRun && wouldBe.has(name))) return blocked({ source, name, to })
     const end = await endOf(to)
     if (end === null) return null
     if (end === name) return { source, name, result: 'untaken', problem: 'it leads to itself' }
@@ -51,7 +61,7 @@ export function createRedirects ({ store, places, onConflict, dryRun, wouldBe, s
       }
     }
     if (dryRun) wouldBe.add(name)
-    else if (!await lead(store, name, end)) return { source, name, result: 'kept', problem: 'there is a page here' }
+    else if (!await lead(store, name, end)) return blocked({ source, name, to })
     return { source, name, result: 'redirect' }
   }
 

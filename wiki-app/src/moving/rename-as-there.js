@@ -2,17 +2,18 @@ import { isForClient } from '../archive/client-error.js'
 import { renamingPrefix } from './place.js'
 
 /** @import {PageStore} from '../pages/store.js' */
+/** @import {Places} from './place.js' */
 
 const ATTEMPTS_MAX = 4
 
 /**
  * Renames a page here as it was renamed in its wiki: the old name redirects, and its talk page comes along.
- * @param {Pick<PageStore, 'rename'>} store
+ * @param {{store: Pick<PageStore, 'rename'>, places: Pick<Places, 'headOf'>}} parts
  * @param {{kind: string, name: string, target: string}} renaming
  * @returns {Promise<string | null>} why it is not, with what to do; null: it is renamed
  * @throws {Error} of the database
  */
-export async function renamedAsThere (store, { kind, name, target }) {
+export async function renamedAsThere ({ store, places }, { kind, name, target }) {
   for (let attempt = 1; ; attempt++) {
     try {
       await store.rename(name, target, {}, undefined, { saveId: `${renamingPrefix(kind)}${target}` })
@@ -20,7 +21,10 @@ export async function renamedAsThere (store, { kind, name, target }) {
     } catch (error) {
       const { code, message } = /** @type {Error & {code?: string}} */ (error)
       if (code === 'WIKI_LOST_RACE' && attempt < ATTEMPTS_MAX) continue
-      if (code === 'WIKI_PAGE_MISSING') return `here, “${name}” is deleted`
+      if (code === 'WIKI_PAGE_MISSING') {
+        const to = (await places.headOf(name))?.redirect_to
+        return to ? `here, “${name}” has just become “${to}”: run the same again` : `here, “${name}” is deleted`
+      }
       if (code === 'WIKI_NAME_TAKEN' || code === 'WIKI_NAMES_TAKEN') {
         return 'here, that is the name of another page: rename that one, and run the same again'
       }

@@ -10,6 +10,7 @@ import { counted } from '../readable.js'
  * @property {'created' | 'appended' | 'unchanged' | 'kept' | 'replaced' | 'untaken' | 'redirect' | 'picture' |
  *   'left-out'} result
  * @property {string} [from]  its name here before: it is renamed, as it was there
+ * @property {true} [refused]  it was renamed there, and has its old name here
  * @property {number} [revisions]  written
  * @property {number} [missing]  revisions that are newer than those here, of a page that is kept
  * @property {number} [untaken]  revisions that were not taken
@@ -17,7 +18,7 @@ import { counted } from '../readable.js'
  * @property {string} [problem]  a sentence, or several
  */
 
-/** @typedef {Record<Outcome['result'], number> & {renamed: number, revisions: number, missing: number,
+/** @typedef {Record<Outcome['result'], number> & {renamed: number, refused: number, revisions: number, missing: number,
  *   untakenRevisions: number}} Totals */
 
 /** @returns {Totals} */
@@ -32,28 +33,32 @@ export const noTotals = () => ({
   picture: 0,
   'left-out': 0,
   renamed: 0,
+  refused: 0,
   revisions: 0,
   missing: 0,
   untakenRevisions: 0
 })
 
 /** @param {Totals} totals @param {Outcome} outcome */
-export function addTo (totals, { result, from, revisions = 0, missing = 0, untaken = 0, count = 1 }) {
+export function addTo (totals, { result, from, refused, revisions = 0, missing = 0, untaken = 0, count = 1 }) {
   totals[result] += count
   if (from !== undefined) totals.renamed += 1
+  if (refused) totals.refused += 1
   totals.revisions += revisions
   totals.missing += missing
   totals.untakenRevisions += untaken
 }
 
 /** @param {Totals} totals @returns {boolean} */
-export const isAllTaken = ({ untaken, untakenRevisions, missing }) => untaken + untakenRevisions + missing === 0
+export const isAllTaken = ({ untaken, untakenRevisions, missing, refused }) =>
+  untaken + untakenRevisions + missing + refused === 0
 
 /** @type {[keyof Totals, (count: number) => string][]} */
 const SAID = [
   ['created', (count) => `${counted(count, 'page')} created`],
   ['appended', (count) => `${counted(count, 'page')} continued`],
   ['renamed', (count) => `${counted(count, 'page')} renamed`],
+  ['refused', (count) => `${counted(count, 'page')} not renamed as there`],
   ['replaced', (count) => `${counted(count, 'page')} replaced`],
   ['unchanged', (count) => `${count} unchanged`],
   ['kept', (count) => `${counted(count, 'page')} kept as here`],
@@ -64,6 +69,9 @@ const SAID = [
   ['untakenRevisions', (count) => `${counted(count, 'revision')} not taken`],
   ['missing', (count) => `${counted(count, 'newer revision')} of kept pages missing here`]
 ]
+
+/** The report has no place to go. */
+export class ReportError extends Error {}
 
 /** @param {Totals} totals @param {boolean} dryRun @returns {string} one line */
 export function summaryOf (totals, dryRun) {
@@ -78,15 +86,26 @@ export function summaryOf (totals, dryRun) {
  */
 export async function openReport (file) {
   const stream = createWriteStream(file)
-  await once(stream, 'open')
+  /** @type {Error | null} */
+  let problem = null
+  stream.on('error', ({ message }) => {
+    problem = new ReportError(`the report ${file} cannot be written: ${message}; what is moved in stays, so make ` +
+      'room, or name another file, and run the same again')
+  })
+  // It may fail at any time.
+  const failed = once(stream, 'close').then(() => { if (problem) throw problem })
+  failed.catch(() => {})
+  await Promise.race([once(stream, 'open').catch(() => failed), failed])
   return {
-    /** @param {Outcome} outcome */
+    /** @param {Outcome} outcome @throws {ReportError} */
     async add (outcome) {
-      if (!stream.write(`${JSON.stringify(outcome)}\n`)) await once(stream, 'drain')
+      if (problem) throw problem
+      if (!stream.write(`${JSON.stringify(outcome)}\n`)) await Promise.race([once(stream, 'drain'), failed])
     },
+    /** @throws {ReportError} */
     async close () {
       stream.end()
-      await once(stream, 'close')
+      await failed
     }
   }
 }

@@ -63,6 +63,7 @@ export async function runImport ({
     const problems = addresses?.isFull() ? ['the map of old addresses has the first 200 000 alone'] : []
     return { totals, problems }
   } finally {
-    for (const end of closing.reverse()) await end()
+    const ended = await Promise.allSettled(closing.map((end) => end()))
+    for (const each of ended) if (each.status === 'rejected') throw each.reason
   }
 }

@@ -7,7 +7,7 @@ import { AtTheSameMoment, draftOf, Unwritable } from './write-chunk.js'
 
 /** @import {PageStore} from '../pages/store.js' */
 /** @import {MovedPage, MovedRevision} from './content.js' */
-/** @import {Origin, Place} from './place.js' */
+/** @import {Origin, Place, Places} from './place.js' */
 /** @import {Outcome} from './report.js' */
 /** @import {Draft, Position, createWriteChunk} from './write-chunk.js' */
 
@@ -16,6 +16,7 @@ const CHUNK_MAX_REVISIONS = 500
 const CHUNK_MAX_BYTES = 8_388_608
 
 const TAKEN = 'another page that was moved in has this name here'
+const FREE_BY_NOW = 'another page, which had its name here, has just been renamed: run the same again'
 
 /** @typedef {'keep' | 'replace' | 'fail'} OnConflict */
 
@@ -23,6 +24,7 @@ const TAKEN = 'another page that was moved in has this name here'
  * @typedef {object} Parts
  * @property {Pick<PageStore, 'findSource' | 'rename'>} store
  * @property {ReturnType<typeof createWriteChunk>} writeChunk
+ * @property {Pick<Places, 'headOf'>} places
  * @property {() => Promise<Place>} find  where the page is by now
  * @property {string} kind
  * @property {number} maxBytes  of a text
@@ -30,7 +32,7 @@ const TAKEN = 'another page that was moved in has this name here'
  * @property {boolean} dryRun
  */
 
-/** @typedef {Pick<Outcome, 'result' | 'from' | 'revisions' | 'missing' | 'untaken' | 'problem'>} Stored */
+/** @typedef {Pick<Outcome, 'result' | 'from' | 'refused' | 'revisions' | 'missing' | 'untaken' | 'problem'>} Stored */
 
 /**
  * One page on its way into the store. Revisions that fill a chunk are written while the others are read; `finish`
@@ -57,6 +59,8 @@ export class PageWriter {
   /** Nothing that could be deleted. */
   #isGone
   #hasFailed = false
+  /** It was renamed there, and is not here. */
+  #isRefused = false
   /** The id of the newest revision that is here. @type {string | null} */
   #newest
   /** Its name when the reader asked. */
@@ -97,15 +101,21 @@ export class PageWriter {
   async read (revisions) {
     const { stored, storedAt } = this.#place
     let isNew = stored === null
+    /** @type {MovedRevision | null} */
+    let newest = null
     for await (const revision of revisions) {
-      if (isNew) await this.#add(revision)
-      else {
-        isNew = revision.id === stored
-        if (isNew) this.#missing = 0
-        else if (storedAt !== null && revision.createdAt > storedAt) this.#missing++
+      if (!isNew && revision.id === stored) {
+        isNew = true
+        this.#missing = 0
+      } else if ('isLost' in revision) continue
+      else if (isNew) await this.#add(revision)
+      else if (storedAt !== null && revision.createdAt > storedAt) {
+        this.#missing++
+        newest = revision
       }
     }
     this.#isKnown = isNew
+    if (!isNew && newest !== null && this.#parts.onConflict === 'replace') await this.#add(newest)
   }
 
   /** @param {MovedRevision} revision  that is not here */
@@ -133,9 +143,9 @@ export class PageWriter {
 
   /** @returns {Promise<Stored>} @throws {Error} of the database */
   async finish () {
-    if (!this.#isKnown) return this.#kept('the newest revision here that came from there is not in the file')
     const { stored, isFree } = this.#place
-    if (this.#chunk.length > 0 && !isFree) return this.#settle()
+    if (this.#chunk.length > 0 && !(isFree && this.#isKnown)) return this.#settle()
+    if (!this.#isKnown) return this.#kept('the newest revision here that came from there is not in the file')
     while (this.#chunk.length > 0) await this.#write()
     const { from, refusal } = await this.#renamed()
     if (this.#written > 0) return { ...this.#done(stored === null ? 'created' : 'appended', refusal), ...from }
@@ -149,8 +159,10 @@ export class PageWriter {
     const { onConflict, store, find } = this.#parts
     // It may have been another page's when the reader asked.
     if (this.#place.stored === null) await this.#moveTo(await find())
-    const { isTaken, head, stored } = this.#place
+    const { isTaken, isFree, head, stored } = this.#place
     if (isTaken) return this.#done('untaken', TAKEN)
+    // All of its revisions but the last one have been passed over.
+    if (isFree && this.#isKnown) return this.#done('untaken', FREE_BY_NOW)
     const [{ content, tags }] = this.#chunk
     const there = await store.findSource(this.#position.name)
     const isSame = there?.content === content && there.tags.join() === tags.join()
@@ -170,13 +182,14 @@ export class PageWriter {
   /** As it was renamed there. @returns {Promise<{from?: {from: string}, refusal?: string}>} `from`: it was, here */
   async #renamed () {
     if (this.#place.renaming === null) return this.#renaming()
-    const { store, kind, dryRun } = this.#parts
+    const { store, places, kind, dryRun } = this.#parts
     // The renaming of another page may have renamed this one.
     if (!dryRun) this.#moveTo(await this.#parts.find())
     if (this.#place.renaming === null) return this.#renaming()
     const [before, { name }] = [this.#position.name, this.#page]
     const refusal = this.#place.renaming.refusal ??
-      (dryRun ? null : await renamedAsThere(store, { kind, name: before, target: name }))
+      (dryRun ? null : await renamedAsThere({ store, places }, { kind, name: before, target: name }))
+    this.#isRefused = refusal !== null
     if (refusal !== null) return { refusal: `it is called “${name}” there now; ${refusal}` }
     // The renaming is a revision.
     if (!dryRun) this.#moveTo(await this.#parts.find())
@@ -206,6 +219,7 @@ export class PageWriter {
       result,
       revisions: this.#written,
       ...this.#untaken > 0 && { untaken: this.#untaken },
+      ...this.#isRefused && { refused: true },
       ...problems.length > 0 && { problem: problems.join('; ') }
     }
   }

@@ -4,11 +4,14 @@ import { TEXT_MAX_BYTES } from '../texts.js'
 import { outsideId, outsideOf } from './outside.js'
 import { FileError } from './tree.js'
 
-/** @import {AboutTexts, Convert, MovedRevision} from '../content.js' */
+/** @import {AboutTexts, Convert, LostRevision, MovedRevision} from '../content.js' */
 /** @import {Tree} from './tree.js' */
 
 /** @typedef {{id: string, createdAt: Date, author: string, summary: string, isDeletion: boolean}} Change */
-/** `isOutside`: DokuWiki does not know of it. @typedef {{change: Change, text: string, isOutside: boolean}} Stored */
+/**
+ * `isOutside`: DokuWiki does not know of it. `text`: null when it is not there any more.
+ * @typedef {{change: Change, text: string | null, isOutside: boolean}} Stored
+ */
 
 const CHANGES_MAX_BYTES = 67_108_864
 /** Texts that are converted together. */
@@ -47,11 +50,11 @@ export async function changesOf (tree, file) {
  * @param {Convert} page.convert
  * @param {AboutTexts} page.about
  * @param {string | null} page.stored  the id of the newest revision that is here already
- * @param {() => void} page.onMissing  called for each revision of which the text is not there
- * @returns {AsyncGenerator<MovedRevision>}
+ * @param {() => void} page.onMissing  called for each new revision of which the text is not there
+ * @returns {AsyncGenerator<MovedRevision | LostRevision>}
  */
 export async function * revisionsOf ({ tree, file, convert, about, stored, onMissing }) {
-  /** @type {Stored[]} */
+  /** @type {(Stored & {text: string})[]} */
   let batch = []
   let chars = 0
   async function * converted () {
@@ -64,11 +67,17 @@ export async function * revisionsOf ({ tree, file, convert, about, stored, onMis
     chars = 0
   }
 
-  let isStored = stored !== null
+  const changes = await changesOf(tree, file)
   const before = stored === null ? null : outsideOf(stored)
-  for await (const each of storedTexts(tree, file, stored, onMissing)) {
+  let isStored = before !== null || changes.some(({ id }) => id === stored)
+  for await (const { change, text, isOutside } of storedTexts(tree, file, { changes, stored })) {
+    if (text === null) {
+      if (!isStored) onMissing()
+      yield { id: change.id, isLost: true }
+      if (change.id === stored) isStored = false
+      continue
+    }
     if (isStored && stored !== null) {
-      const { change, text, isOutside } = each
       // DokuWiki gives a change of another program its number later.
       const isNewest = change.id === stored || before?.isText(text, change.id, isOutside) === true
       // The next change of another program has replaced that one.
@@ -78,19 +87,18 @@ export async function * revisionsOf ({ tree, file, convert, about, stored, onMis
       yield { id: isStored ? change.id : stored, content: '', author, summary, createdAt }
       if (!isGone) continue
     }
-    batch.push(each)
-    chars += each.text.length
+    batch.push({ change, text, isOutside })
+    chars += text.length
     if (batch.length >= BATCH_MAX || chars >= BATCH_MAX_CHARS) yield * converted()
   }
   if (batch.length > 0) yield * converted()
 }
 
 /**
- * @param {Tree} tree @param {string} file @param {string | null} stored @param {() => void} onMissing
+ * @param {Tree} tree @param {string} file @param {{changes: Change[], stored: string | null}} known
  * @returns {AsyncGenerator<Stored>}
  */
-async function * storedTexts (tree, file, stored, onMissing) {
-  const changes = await changesOf(tree, file)
+async function * storedTexts (tree, file, { changes, stored }) {
   const current = await tree.read(`pages/${file}.txt`, TEXT_MAX_BYTES)
   const newest = changes[changes.length - 1]
   let last = ''
@@ -98,11 +106,8 @@ async function * storedTexts (tree, file, stored, onMissing) {
     if (change.isDeletion) continue
     const text = await oldText(tree, file, change.id) ??
       (change === newest ? current?.bytes.toString('utf8') : undefined)
-    if (text === undefined) onMissing()
-    else {
-      last = text
-      yield { change, text, isOutside: false }
-    }
+    if (text !== undefined) last = text
+    yield { change, text: text ?? null, isOutside: false }
   }
   // Changed by another program, or its history is lost.
   const text = current?.bytes.toString('utf8')

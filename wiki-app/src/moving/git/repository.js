@@ -3,6 +3,8 @@ import { git, GitError, gitOrNull, RepositoryError } from './git.js'
 
 /** The commits of an export, until all are there. */
 export const EXPORT_REF = 'refs/stevec/export'
+/** Where the branch was before, until the files are as it has them. */
+const BEFORE_REF = 'refs/stevec/before'
 
 /** @typedef {{folder: string, branch: string, head: string | null, isBare: boolean}} Repository  `head`: hash */
 
@@ -12,12 +14,17 @@ export const EXPORT_REF = 'refs/stevec/export'
  */
 export async function openRepository (folder) {
   const real = await realpath(folder).catch(() => { throw new RepositoryError(`there is no folder ${folder}`) })
-  const isBare = await git(real, ['rev-parse', '--is-bare-repository']).catch((error) => {
+  const is = await git(real, ['rev-parse', '--is-bare-repository', '--is-shallow-repository']).catch((error) => {
     if (!(error instanceof GitError)) throw error
     throw new RepositoryError(error.message.includes('dubious ownership')
       ? `${folder} belongs to another user: copy it (cp -R), and name the copy`
       : `${folder} is no git repository`)
   })
+  const [isBare, isShallow] = is.split('\n')
+  if (isShallow === 'true') {
+    throw new RepositoryError(`${folder} lacks the beginning of its history: git -C ${folder} fetch --unshallow, and ` +
+      'try again')
+  }
   const [branch, head] = [
     await gitOrNull(real, ['symbolic-ref', '--quiet', 'HEAD']), await gitOrNull(real, ['rev-parse', '--verify', 'HEAD'])
   ]
@@ -57,15 +64,31 @@ export async function prepareRepository (folder) {
  */
 export async function publish ({ folder, branch, head, isBare }) {
   const made = await git(folder, ['rev-parse', '--verify', EXPORT_REF])
+  if (!isBare) await git(folder, ['update-ref', ...head === null ? ['-d', BEFORE_REF] : [BEFORE_REF, head]])
   await git(folder, ['update-ref', '-m', 'stevec export', branch, made, head ?? '0'.repeat(made.length)])
   if (isBare) await git(folder, ['update-ref', '-d', EXPORT_REF])
   else await checkOut(folder)
 }
 
-/** The files as the branch has them. @param {string} folder */
+/**
+ * The files as the branch has them, unless somebody has changed one of them.
+ * https://git-scm.com/docs/git-read-tree#_two_tree_merge
+ * @param {string} folder @throws {RepositoryError}
+ */
 async function checkOut (folder) {
-  await git(folder, [...await withoutFilters(folder), 'reset', '--hard', '--quiet'])
-  await git(folder, ['update-ref', '-d', EXPORT_REF])
+  const harmless = await withoutFilters(folder)
+  const before = await gitOrNull(folder, ['rev-parse', '--verify', '--quiet', BEFORE_REF]) ??
+    // Of nothing: the tree without files.
+    await git(folder, ['hash-object', '-t', 'tree', '--stdin'])
+  // It fails where a file has changed.
+  await gitOrNull(folder, [...harmless, 'update-index', '-q', '--refresh'])
+  await git(folder, [...harmless, 'read-tree', '-m', '-u', before, 'HEAD']).catch((error) => {
+    if (!(error instanceof GitError)) throw error
+    throw new RepositoryError(`${folder} has files that are not as an export has left them, so they stay; the commits ` +
+      `of the export are there: copy your changes elsewhere, say git reset --hard there, and try again ` +
+      `(${error.message})`)
+  })
+  for (const ref of [EXPORT_REF, BEFORE_REF]) await git(folder, ['update-ref', '-d', ref])
 }
 
 /** `core.worktree` leads anywhere. @param {string} folder @throws {RepositoryError} */

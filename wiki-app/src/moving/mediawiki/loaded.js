@@ -53,8 +53,9 @@ export async function * loadedPages (path, { namespaces, ...options }) {
       if (page.isWanted && ofRedirect++ > 0) left.add(OLD_OF_REDIRECTS)
     } else if (event.type === 'revision' && revisions !== null) {
       const { lacks, id } = event.revision
-      if (lacks === null) await revisions.add(event.revision)
-      else if (lacks !== 'too-long') left.add(WITHOUT_TEXT[lacks])
+      await revisions.add(event.revision)
+      if (lacks === null) continue
+      if (lacks !== 'too-long') left.add(WITHOUT_TEXT[lacks])
       else problems.push(untaken(page.title, `the text of revision ${id} is longer than any page here may be`))
     } else if (event.type === 'end' && page.isWanted) {
       if (revisions === null) yield redirectOf(page.title, page.redirect ?? '')

@@ -4,7 +4,8 @@ import { loadedPages } from './loaded.js'
 import { picturesIn, uploadsIn } from './pictures.js'
 import { batchesOf, convertBatch } from './texts.js'
 
-/** @import {AboutTexts, Convert, Moved, MovedPage, MovedRevision, Reader, ReaderOptions} from '../content.js' */
+/** @import {AboutTexts, Convert, LostRevision, Moved, MovedPage} from '../content.js' */
+/** @import {MovedRevision, Reader, ReaderOptions} from '../content.js' */
 /** @import {LoadedPage} from './loaded.js' */
 /** @import {Texted} from './texts.js' */
 
@@ -58,16 +59,13 @@ function movedPage ({ title, id, site }, ahead) {
   return { kind: 'page', source: title, name: title, id, revisions: revisions() }
 }
 
-/** @param {Texted} texted @param {string} site @returns {MovedRevision} */
-const movedRevision = ({ revision: { id, timestamp, author, comment }, at, converted }, site) => ({
-  id: `${site}:${id || timestamp}`,
-  content: converted.content,
-  tags: converted.tags,
-  author,
-  summary: comment,
-  createdAt: at,
-  ...converted.problem !== undefined && { problem: converted.problem }
-})
+/** @param {Texted} texted @param {string} site @returns {MovedRevision | LostRevision} */
+function movedRevision ({ revision, at, converted: { content, tags, problem } }, site) {
+  const { id: number, timestamp, author, comment: summary, lacks } = revision
+  const id = `${site}:${number || timestamp}`
+  if (lacks !== null) return { id, isLost: true }
+  return { id, content, tags, author, summary, createdAt: at, ...problem !== undefined && { problem } }
+}
 
 /**
  * Reads and converts while the store writes.

@@ -43,7 +43,7 @@ export async function * batchesOf (revisions, cut) {
  */
 export async function convertBatch (batch, { convert, about, isStored }) {
   if (isStored) return batch.map((dated) => ({ ...dated, converted: { content: '' } }))
-  const wikitexts = batch.filter(({ revision }) => revision.model === 'wikitext')
+  const wikitexts = batch.filter(({ revision }) => revision.model === 'wikitext' && revision.lacks === null)
   const converted = wikitexts.length === 0
     ? []
     : await convert(wikitexts.map(({ revision }) => revision.text), about)
