@@ -16,7 +16,7 @@ const ON_CONFLICT = /** @type {const} */ (['keep', 'replace', 'fail'])
 const KIND_LINES = Object.entries(KINDS).map(([name, { does }]) => `  ${name.padEnd(10)} ${does}`).join('\n')
 
 const KEPT = 'kept pages have newer revisions in the other wiki: --on-conflict replace puts its newest text on top ' +
-  'of what is here\n'
+  'of what is here; one that is a redirect there has to be renamed here first\n'
 
 /** Options that only some kinds have. @type {Record<string, Choice | 'redirects'>} */
 const CHOICES = {
@@ -56,8 +56,8 @@ mediawiki and dokuwiki need pandoc (stevec setup --with pandoc), git needs git.
 Give it the wiki's settings, too, if it has any of PICTURE_…, CACHE_POLICY, PURGE_…, PUBLIC_URL,
 PAGE_MAX_BYTES: a CDN then drops what has changed.
 
-Exit code: 0 all taken, 1 something was not taken, or a page was kept of which the other wiki has
-newer revisions (the report says why), 130 interrupted.
+Exit code: 0 all taken, 1 something was not taken, a page was not renamed as there, or one was kept
+of which the other wiki has newer revisions (the report says why), 130 interrupted.
 
 Examples:
   stevec import mediawiki dump.xml.gz --dry-run

@@ -93,19 +93,20 @@ export async function openReport (file) {
       'room, or name another file, and run the same again')
   })
   // It may fail at any time.
-  const failed = once(stream, 'close').then(() => { if (problem) throw problem })
-  failed.catch(() => {})
-  await Promise.race([once(stream, 'open').catch(() => failed), failed])
+  const ended = new Promise((resolve) => { stream.once('close', () => resolve(null)) })
+    .then(() => { if (problem) throw problem })
+  ended.catch(() => {})
+  await once(stream, 'open').catch(() => ended)
   return {
     /** @param {Outcome} outcome @throws {ReportError} */
     async add (outcome) {
       if (problem) throw problem
-      if (!stream.write(`${JSON.stringify(outcome)}\n`)) await Promise.race([once(stream, 'drain'), failed])
+      if (!stream.write(`${JSON.stringify(outcome)}\n`)) await once(stream, 'drain').catch(() => ended)
     },
     /** @throws {ReportError} */
     async close () {
       stream.end()
-      await failed
+      await ended
     }
   }
 }

@@ -63,7 +63,12 @@ export async function runImport ({
     const problems = addresses?.isFull() ? ['the map of old addresses has the first 200 000 alone'] : []
     return { totals, problems }
   } finally {
-    const ended = await Promise.allSettled(closing.map((end) => end()))
-    for (const each of ended) if (each.status === 'rejected') throw each.reason
+    await endAll(closing)
   }
+}
+
+/** Each of them, also where one fails. @param {(() => Promise<void>)[]} closing @throws {Error} of the first that fails */
+async function endAll (closing) {
+  const ended = await Promise.allSettled(closing.map((end) => end()))
+  for (const each of ended) if (each.status === 'rejected') throw each.reason
 }
