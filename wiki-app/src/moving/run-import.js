@@ -67,7 +67,7 @@ export async function runImport ({
   }
 }
 
-/** Each of them, also where one fails. @param {(() => Promise<void>)[]} closing @throws {Error} of the first that fails */
+/** Each, also where one fails. @param {(() => Promise<void>)[]} closing @throws {Error} of the first that fails */
 async function endAll (closing) {
   const ended = await Promise.allSettled(closing.map((end) => end()))
   for (const each of ended) if (each.status === 'rejected') throw each.reason
