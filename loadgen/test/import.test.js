@@ -79,7 +79,8 @@ test('an import writes a report and a map of old addresses, and says what was no
   assert.match(readFileSync(map, 'utf8'), /"Main_Page" "\/wiki\/Main%20Page";/)
   const again = await runImport({ ...options, dryRun: true })
   assert.equal(summaryOf(again.totals, true), '0 revisions would be written, 2 unchanged, 1 left out, 1 not taken')
-  await assert.rejects(runImport({ ...options, report: path.join(directory, 'no/folder') }), /no\/folder cannot be written: ENOENT.*name another file/)
+  await assert.rejects(runImport({ ...options, report: path.join(directory, 'no/folder') }),
+    /no\/folder cannot be written: ENOENT.*name another file/)
 })
 
 test('settings of the wiki reach an import, and those of its server do not', async () => {
