@@ -112,7 +112,7 @@ export function createServices (config, log, parts) {
   const people = peopleOf(file, { ...made, fanOut, config, log, database, models, history })
   metrics?.addParts({ redis, queue, mail: people.digests, purges })
   const pictures = createPictures({
-    config, log, connection, createS3: parts.createS3, later: queue.add, purges
+    config, log, connection, createS3: parts.createS3, later, purges: stored.purges
   })
   return {
     ...people,

@@ -3,48 +3,15 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import path from 'node:path'
 import test from 'node:test'
-import { MongoClient } from 'mongodb'
-import { createPurgeOf } from '@stevec/cdn/wiki'
 import { waitUntil } from '@stevec/harness/processes'
-import { startEdge } from '@stevec/nginx/test/edge-helper'
+import { startBehindEdge, WAIT_MAX_MS } from './edge-wiki.js'
 import { BROWSER, useWiki } from './helper.js'
-import { bearer, peopleOnly } from './people.js'
+import { bearer } from './people.js'
 
 /** @typedef {import('fastify').FastifyInstance} App */
 
 const wiki = useWiki()
-const WAIT_MAX_MS = 60_000
 const SECRET = 'hunter2zebraquartz'
-
-/** @param {import('node:test').TestContext} t @param {string} policy */
-async function start (t, policy) {
-  /** @type {{app?: App}} */
-  const before = {}
-  const isFollowed = policy === 'bounded'
-  const edge = await startEdge(t, (request, response) => {
-    if (before.app === undefined) response.writeHead(503).end()
-    else before.app.routing(request, response)
-  }, isFollowed ? { follow: '/purge-log' } : {})
-  const uri = wiki.freshUri()
-  const publicUrl = `http://${edge.host}`
-  const purge = await createPurgeOf({ zoneId: 'z', apiUrl: edge.control.url, token: edge.control.token, publicUrl })
-  const settings = {
-    ...peopleOnly(t),
-    MONGODB_URI: uri,
-    CACHE_POLICY: policy,
-    PUBLIC_URL: publicUrl,
-    ...!isFollowed && { PURGE_ZONE: 'z', PURGE_TOKEN: edge.control.token }
-  }
-  const timing = { gatherMs: 5, repeatAfterMs: 100 }
-  const app = await wiki.build(t, settings, isFollowed ? {} : { purge, timing })
-  before.app = app
-  const client = await MongoClient.connect(uri)
-  t.after(() => client.close())
-  const queue = client.db().collection('queue')
-  const untilPurged = async () =>
-    assert.ok(await waitUntil(async () => await queue.countDocuments({}) === 0, WAIT_MAX_MS), 'all is purged')
-  return { app, edge, untilPurged }
-}
 
 /** @param {App} app @param {object} payload */
 async function put (app, payload) {
@@ -69,7 +36,7 @@ function filesWith (folder) {
 
 for (const policy of ['purge-url', 'purge-tag', 'bounded']) {
   test(`under ${policy}, no answer of the edge has what was erased, once its caches know`, async (t) => {
-    const { app, edge, untilPurged } = await start(t, policy)
+    const { app, edge, untilPurged } = await startBehindEdge(wiki, t, policy)
     await put(app, { content: 'first' })
     await put(app, { content: `first\n\n${SECRET}`, summary: SECRET })
     await put(app, { content: 'first\n\nwithout' })

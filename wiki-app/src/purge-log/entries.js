@@ -41,10 +41,12 @@ export function createPurgeLog (connection) {
   /** @param {(Stale | null)[]} stales @returns {Task[]} */
   const tasksOf = (stales) =>
     stales.filter((stale) => stale !== null).map((content) => ({ kind: LOGGED, name: '', content }))
-  /** @satisfies {Purges} */
+  /** @satisfies {Purges & import('../files/store.js').Purges} */
   const purges = {
     ofCommits: (/** @type {import('../pages/commit.js').Commit[]} */ commits) => tasksOf(commits.map(tagsFor)),
     ofCounted: (/** @type {import('../pages/commit.js').Recounted} */ recounted) => tasksOf([tagsForCounts(recounted)]),
+    /** Files have no tags in caches, and few are deleted. */
+    ofUrls: () => tasksOf([{ everything: true }]),
     ofEverything: () => tasksOf([{ everything: true }]),
     added () {}
   }
