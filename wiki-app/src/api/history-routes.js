@@ -1,6 +1,7 @@
 import { queryOf as queryIn } from '../reading/address.js'
 import { changeIn, preconditionOf } from '../writing/change.js'
-import { PAST_CONTROL, refuseErased, RevisionIsDeletion, RevisionMissing } from '../history/history.js'
+import { createBringBack } from '../history/bring-back.js'
+import { PAST_CONTROL, refuseErased, RevisionMissing } from '../history/history.js'
 import { writableName } from '../pages/name.js'
 import { PageMissing } from '../pages/page-errors.js'
 import { askedName, nameIn, pageUrl } from './address.js'
@@ -123,6 +124,8 @@ const SCHEMAS = {
 /** @type {FastifyPluginAsync<Pick<Services, 'store' | 'history' | 'oldRevisions' | 'policy'>>} */
 // eslint-disable-next-line max-lines-per-function -- a table of routes
 export async function historyApi (app, { store, history, oldRevisions, policy: { listControl: cacheControl } }) {
+  const bringBack = createBringBack({ store, history })
+
   /**
    * A renaming moves the history to the new name.
    * @param {FastifyRequest} request @param {FastifyReply} reply
@@ -179,13 +182,9 @@ export async function historyApi (app, { store, history, oldRevisions, policy: {
   app.post('/pages/:name/revert', { schema: SCHEMAS.revert }, async (request, reply) => {
     const name = writableName(askedName(request))
     const { revision: number } = /** @type {{revision: number}} */ (request.body)
-    const old = await history.find(name, number)
-    if (old === null) throw new RevisionMissing(number, name)
-    if (old.deleted) throw new RevisionIsDeletion(number, name)
     const { author, summary } = changeIn(request)
-    const { revision, created } = await store.save(
-      name,
-      old,
+    const { revision, created } = await bringBack(
+      { name, revision: number },
       { author, summary: summary || `Back to revision ${number}` },
       preconditionOf(request, pageTag)
     )

@@ -1,6 +1,8 @@
 import mongoose from 'mongoose'
 import { PageMissing } from '../pages/page-errors.js'
 import { StaleEdit } from '../pages/preconditions.js'
+import { createBringBack } from './bring-back.js'
+import { RevisionMissing } from './history.js'
 
 /** @import {Models} from '../pages/model.js' */
 
@@ -31,6 +33,8 @@ const WORK_MAX_MS = 20_000
  * @param {import('./history.js').History} parts.history
  */
 export function createAuthorRevert ({ models: { Pages, Revisions }, store, history }) {
+  const bringBack = createBringBack({ store, history })
+
   /**
    * @param {Selection} selection
    * @returns {Promise<{plans: Plan[], next: string | null}>} by page name; `next`: `after` for the rest
@@ -55,12 +59,10 @@ export function createAuthorRevert ({ models: { Pages, Revisions }, store, histo
       if (target === null) {
         return { name, outcome: 'deleted', revision: await store.remove(name, attribution, unchanged) }
       }
-      const old = await history.find(name, target)
-      if (old === null) throw new StaleEdit()
-      const { revision } = await store.save(name, old, attribution, unchanged)
+      const { revision } = await bringBack({ name, revision: target }, attribution, unchanged)
       return { name, outcome: 'reverted', revision, target }
     } catch (error) {
-      if (error instanceof StaleEdit || error instanceof PageMissing) {
+      if ([StaleEdit, PageMissing, RevisionMissing].some((each) => error instanceof each)) {
         return { name, outcome: 'skipped', reason: 'someone changed it in the meantime' }
       }
       const { statusCode, message } = /** @type {{statusCode?: number, message: string}} */ (error)

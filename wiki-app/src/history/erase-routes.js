@@ -39,6 +39,7 @@ const ERASE_SCHEMA = {
     additionalProperties: false,
     properties: {
       ...RANGE,
+      newest: NUMBER,
       confirm: { type: 'string', maxLength: 400 },
       reason: { type: 'string', maxLength: 200, pattern: LINE }
     }
@@ -65,13 +66,14 @@ export async function eraseRoutes (app, { erasure, users }) {
     const url = eraseFormUrl(name)
     if (isMisspelt(request, url)) return reply.redirect(url + queryOf(request), 303)
     const { from, to } = rangeIn(request.query)
-    const revisions = await erasure.plan({ name, from, to })
+    const { newest, revisions } = await erasure.plan({ name, from, to })
     return reply.type(HTML).send(renderFor(request, 'erase', {
       title: `Erase revisions of “${name}”`,
       name,
       url,
       from,
       to,
+      newest,
       count: counted(revisions.length, 'revision'),
       revisions: revisions.slice(0, SHOWN_MAX).join(', '),
       isPart: revisions.length > SHOWN_MAX,
@@ -83,12 +85,14 @@ export async function eraseRoutes (app, { erasure, users }) {
   app.post('/edit/erase/*', { config, schema: ERASE_SCHEMA, bodyLimit: BODY_MAX_BYTES }, async (request, reply) => {
     const name = writableName(nameIn(request))
     const range = { name, ...rangeIn(request.body) }
-    const { confirm, reason: given } = /** @type {{confirm: string, reason: string}} */ (request.body)
+    const { confirm, reason: given, newest } =
+      /** @type {{confirm: string, reason: string, newest?: string | number}} */ (request.body)
     if (confirm.trim().normalize('NFC') !== name) throw new NotConfirmed(name)
     const reason = readableSummary(given)
     if (!reason) throw new NoReason()
     const actor = nameOfPerson(request)
-    const erased = await erasure.erase({ name: actor, inFile: users.isInFile(actor) }, range, reason)
+    const asked = { ...range, ...newest !== undefined && { newest: Number(newest) } }
+    const erased = await erasure.erase({ name: actor, inFile: users.isInFile(actor) }, asked, reason)
     if (!wantsHtml(request)) return { ...range, erased }
     return reply.type(HTML).send(renderFor(request, 'erased', {
       title: 'Erased',

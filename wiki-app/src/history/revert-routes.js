@@ -2,6 +2,7 @@ import { HTML, renderFor, wantsHtml } from '../views.js'
 import { isMisspelt, nameIn, queryOf } from '../reading/address.js'
 import { CHANGE_PROPERTIES, changeIn, preconditionOf, REVISION_SCHEMA } from '../writing/change.js'
 import { currentRevision } from '../pages/head.js'
+import { createBringBack } from './bring-back.js'
 import { refuseErased, RevisionIsDeletion, RevisionMissing } from './history.js'
 import { revertUrl, revisionUrl, viewUrl, writableName } from '../pages/name.js'
 import { StaleEdit } from '../pages/preconditions.js'
@@ -20,6 +21,8 @@ const FORM_SCHEMA = { type: 'object', required: ['revision'], properties: { revi
 
 /** @param {FastifyInstance} app @param {Context} context */
 export function addRevert (app, { store, history, oldRevisions, leave }) {
+  const bringBack = createBringBack({ store, history })
+
   app.get('/edit/revert/*', { config: { costly: 'text' }, schema: { querystring: FORM_SCHEMA } },
     async (request, reply) => {
       const name = writableName(nameIn(request))
@@ -30,14 +33,10 @@ export function addRevert (app, { store, history, oldRevisions, leave }) {
   app.post('/edit/revert/*', { schema: { body: REVERT_SCHEMA } }, async (request, reply) => {
     const name = writableName(nameIn(request))
     const number = numberIn(request.body)
-    const old = await history.find(name, number)
-    if (old === null) throw new RevisionMissing(number, name)
-    if (old.deleted) throw new RevisionIsDeletion(number, name)
     const { author, summary } = changeIn(request)
     try {
-      const { revision, created } = await store.save(
-        name,
-        old,
+      const { revision, created } = await bringBack(
+        { name, revision: number },
         { author, summary: summary || `Back to revision ${number}` },
         preconditionOf(request)
       )

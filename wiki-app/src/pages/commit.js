@@ -15,8 +15,10 @@ import { createWriteEdits } from './write-edits.js'
 /** Both may be ''. @typedef {{author?: string, summary?: string}} Attribution */
 
 /**
- * Gets the newest state within the transaction; throws to refuse.
- * @typedef {(head: Head | null) => void} Precondition
+ * Gets the newest state within the transaction, also of the revision that the edit names as its `source`; throws to
+ * refuse.
+ * @typedef {Pick<import('./model.js').Revision, 'erased_at'> | null} Source  null: there is none
+ * @typedef {(head: Head | null, source: Source) => void} Precondition
  */
 
 /**
@@ -26,6 +28,7 @@ import { createWriteEdits } from './write-edits.js'
  * @property {Attribution} attribution
  * @property {{html: string, links: string[]} | null} rendered  null for a deletion
  * @property {Precondition} precondition
+ * @property {import('mongoose').Types.ObjectId} [source]  the revision whose text this is
  * @property {string} [saveId]  of a save that was answered before: its revision keeps it
  * @property {boolean} [mayBeStored]  an earlier attempt may have stored that revision, so it is looked for first
  * @property {Past} [past]  of a history that comes from another wiki, see moving/

@@ -27,12 +27,13 @@ export const createSave = ({ models: { Pages } }, prepare, commit) =>
    * @param {string} name
    * @param {{content: string, tags?: string[]}} text  as for `prepare`
    * @param {Attribution} [attribution] @param {Precondition} [precondition]
+   * @param {Pick<Edit, 'source'>} [options]
    * @throws {Error} as `prepare`; what `precondition` throws
    */
-  async function save (name, text, attribution = {}, precondition = () => {}) {
+  async function save (name, text, attribution = {}, precondition = () => {}, { source } = {}) {
     const wait = createWait(Pages.db)
     const prepared = await prepare(text)
-    const { revision, before } = await commit({ ...prepared, name, attribution, precondition }, wait)
+    const { revision, before } = await commit({ ...prepared, name, attribution, precondition, source }, wait)
     return { revision, contentBytes: prepared.change.contentBytes, created: currentRevision(before) === 0 }
   }
 
@@ -50,9 +51,9 @@ export const createRemove = (commit) =>
       change: { content: '', contentBytes: 0 },
       attribution,
       rendered: null,
-      precondition: (head) => {
+      precondition: (head, source) => {
         if (currentRevision(head) === 0) throw new PageMissing(name)
-        precondition(head)
+        precondition(head, source)
       }
     })
     return revision

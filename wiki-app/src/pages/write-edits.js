@@ -36,10 +36,11 @@ export function createWriteEdits (context) {
   return async function writeEdits (edits, session) {
     const heads = await headsOf(edits.map(({ name }) => name), session)
     const stored = await storedOf(edits.filter(({ mayBeStored }) => mayBeStored), heads, session)
+    const sourceOf = await sourcesOf(edits, session)
     const outcomes = edits.map((edit) => {
       const head = heads.get(edit.name) ?? null
       const revision = stored.get(edit.saveId)
-      return revision === undefined ? outcomeOf(edit, head) : { revision, before: head }
+      return revision === undefined ? outcomeOf(edit, head, sourceOf(edit)) : { revision, before: head }
     })
     const accepted = outcomes.flatMap((outcome) => 'edit' in outcome ? [outcome] : [])
     if (accepted.length > 0) await write(accepted, session)
@@ -61,6 +62,21 @@ export function createWriteEdits (context) {
       .find(filter, { projection: { save_id: 1, revision: 1 }, session, batchSize: edits.length + 1 })
       .toArray()
     return new Map(found.map(({ save_id: saveId, revision }) => [saveId, revision]))
+  }
+
+  /**
+   * @param {Edit[]} edits @param {ClientSession} session
+   * @returns {Promise<(edit: Edit) => import('./commit.js').Source>}
+   */
+  async function sourcesOf (edits, session) {
+    const ids = edits.flatMap(({ source }) => source ?? [])
+    const found = ids.length === 0
+      ? []
+      : await driverOf(Revisions)
+        .find({ _id: { $in: ids } }, { projection: { erased_at: 1 }, session, batchSize: ids.length + 1 })
+        .toArray()
+    const byId = new Map(found.map((revision) => [String(revision._id), revision]))
+    return ({ source }) => byId.get(String(source)) ?? null
   }
 
   /** @param {string[]} names @param {ClientSession} session @returns {Promise<Map<string, Head>>} */
@@ -157,10 +173,13 @@ function createCommitOf ({ targets, subpages }) {
   }
 }
 
-/** @param {Edit} edit @param {Head | null} before @returns {Accepted | Refused} */
-function outcomeOf (edit, before) {
+/**
+ * @param {Edit} edit @param {Head | null} before @param {import('./commit.js').Source} source
+ * @returns {Accepted | Refused}
+ */
+function outcomeOf (edit, before, source) {
   try {
-    edit.precondition(before)
+    edit.precondition(before, source)
   } catch (refusal) {
     return { refusal }
   }
