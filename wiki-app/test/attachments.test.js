@@ -116,6 +116,12 @@ test('a file that begins as a picture and is none is refused, a picture is shown
   assert.match(url, /^\/files\/[0-9a-f]{32}\.png$/)
   assert.equal(markdown, `![](${url})`)
   assert.deepEqual((await get(app, url)).rawPayload, png())
+  for (const other of [url.replace('/files/a', '/files/%61'), url.replace('.', '%2E')]) {
+    assert.notEqual(other, url)
+    const { statusCode, headers } = await get(app, other)
+    assert.deepEqual([statusCode, headers.location], [301, url], `${other}: caches store one spelling`)
+    assert.equal(headers['cache-control'], 'no-store')
+  }
 })
 
 test('hostile names end in no header, path or page', async (t) => {
