@@ -8,7 +8,7 @@ import { waitUntil } from '@stevec/harness/processes'
 import { asDownload, attachmentName } from '../src/files/attachment-name.js'
 import { exported, filesIn, imported, zipOf } from './archives.js'
 import { BROWSER, get, save, untilIndexed, useWiki } from './helper.js'
-import { png } from './images.js'
+import { largePng, png } from './images.js'
 
 const WAIT_MAX_MS = 60_000
 const PDF = Buffer.from('%PDF-1.7\n%âãÏÓ\n1 0 obj')
@@ -34,6 +34,17 @@ async function uploaded (app, content, name) {
   assert.ok([200, 201].includes(answer.statusCode), answer.body)
   return answer.json()
 }
+
+/**
+ * As programs send it, with its length.
+ * @param {App} app @param {Buffer} payload @param {string} name
+ */
+const sent = (app, payload, name) => app.inject({
+  method: 'POST',
+  url: `/api/v1/files?name=${name}`,
+  headers: { 'content-type': 'application/octet-stream' },
+  payload
+})
 
 /** @param {Buffer | string} content */
 const hashOf = (content) => createHash('sha256').update(content).digest('hex').slice(0, 32)
@@ -63,6 +74,28 @@ test('the name of a file is one part of a path, reads as it is, and fits into ev
       assert.equal(attachmentName(name), name)
       assert.match(asDownload(name), /^[\x20-\x7e]+$/)
     }
+  }
+})
+
+test('the name of a name is itself, whatever is in it', () => {
+  const parts = [
+    'e', 'a', '\u0301', '\u0323', '\u0338', '\u00ad', '\u200b', '\u200c', '\u200d', '\u202e', '\ufe0f', '\u20e3', '1',
+    '\u0645', '\u0915', '\u094d', '\u1100', '\u1161', '\u11a8', '👩', '🚀', '葛', '\u{e0100}', '\ud800', '\udc00', '<', '=',
+    ' ', '.', '\u00a0', '\u2028', '\0', '/', '\\', '%', 'con', 'x'.repeat(97), '.pdf', '\ue000', '\u0378', 'ﬁ', '\u212b'
+  ]
+  // https://en.wikipedia.org/wiki/Lehmer_random_number_generator
+  let seed = 20_260_101
+  const below = (/** @type {number} */ count) => {
+    seed = seed * 48_271 % 2_147_483_647
+    return seed % count
+  }
+  const given = Array.from({ length: 20_000 }, () =>
+    Array.from({ length: 1 + below(9) }, () => parts[below(parts.length)].repeat(below(50) === 0 ? 60 : 1)).join(''))
+  for (const each of ['e\u00ad\u0301.pdf', `${'x'.repeat(93)}\u0645\u200d\u0645\u0645.pdf`, ...given]) {
+    const name = attachmentName(each)
+    assert.equal(attachmentName(name), name, JSON.stringify(each))
+    assert.ok(name !== '' && [...name].length <= 100 && Buffer.byteLength(name) <= 200, JSON.stringify(each))
+    assert.equal(name, name.normalize('NFC'))
   }
 })
 
@@ -127,7 +160,7 @@ test('a file that begins as a picture and is none is refused, a picture is shown
 test('hostile names end in no header, path or page', async (t) => {
   const app = await wiki.build(t)
   for (const name of ['../../x', 'a\r\nSet-Cookie: x', 'x'.repeat(300), 'a\u202efdp.exe', '"; filename="b.html',
-    '<img src=x onerror=alert(1)>.pdf', '[x](javascript:alert(1)).pdf', '`$x$`_*~&amp;.pdf', '__proto__',
+    '<img src=x onerror=alert(1)>.pdf', '[x](javascript:alert(1)).pdf', '`$x$`_*~&amp;.pdf', '^1', '__proto__',
     '%2e%2e%2fx']) {
     const { url, name: kept, markdown } = await uploaded(app, `text of ${name}`, name)
     const { headers, statusCode, body } = await get(app, url)
@@ -136,7 +169,7 @@ test('hostile names end in no header, path or page', async (t) => {
     assert.match(String(headers['content-disposition']),
       /^attachment; filename="[^"\r\n]+"; filename\*=UTF-8''[\w.%~-]+$/)
     assert.match(kept, /^[^/\\\p{Cc}\u202e%"<>:]{1,100}$/u)
-    await save(app, 'a', markdown)
+    await save(app, 'a', `${markdown}\n\n[^1]: a note`)
     const shown = (await get(app, '/wiki/a')).body
     const link = new RegExp(`<a href="${url.replace(/[.]/g, '\\.')}"[^>]*>([^<]+)</a> \\(\\d+ bytes\\)`).exec(shown)
     assert.equal(link?.[1].replaceAll('&amp;', '&'), kept, shown)
@@ -220,13 +253,28 @@ test('nothing is stored of a file that is empty, cut in the middle, or too large
 
 test('all files together have a limit, and room again after a deletion', async (t) => {
   const app = await wiki.build(t, { UPLOADS_MAX_MIB: '1' })
-  const { url } = await uploaded(app, Buffer.alloc(1_100_000, 'x'), 'a.zip')
-  for (const answer of [await upload(app, 'b', 'b.zip'), await upload(app, png(), 'c.png')]) {
-    assert.equal(answer.statusCode, 413)
-    assert.match(answer.json().detail, /^The files of this wiki have 1 MB together.*UPLOADS_MAX_MIB/)
+  const large = Buffer.alloc(1_048_000, 'x')
+  const { url } = (await sent(app, large, 'a.zip')).json()
+  for (const answer of [await sent(app, Buffer.alloc(1_000), 'b.zip'), await sent(app, largePng(1_000), 'c.png')]) {
+    assert.equal(answer.statusCode, 413, answer.body)
+    assert.match(answer.json().detail, /^The files of this wiki have 1023\.4 kB together, of at most 1 MB:.*UPLOADS_MAX_MIB/)
   }
+  assert.equal((await sent(app, Buffer.alloc(500), 'b.zip')).statusCode, 201, 'what fits is taken')
+  assert.equal((await sent(app, large, 'same.zip')).json().name, 'same.zip', 'the same bytes need no room')
+  assert.equal((await sent(app, Buffer.alloc(100), 'b.zip')).statusCode, 413, 'nor do they make any')
+  assert.deepEqual(await counts(), [2, 2])
   assert.equal((await app.inject({ method: 'DELETE', url: `/api/v1/files/${url.split('/')[2]}` })).statusCode, 204)
-  assert.equal((await upload(app, 'b', 'b.zip')).statusCode, 201)
+  assert.equal((await sent(app, Buffer.alloc(1_000), 'b.zip')).statusCode, 201)
+})
+
+test('uploads at the same time do not pass the limit together, and what fits is taken', async (t) => {
+  const app = await wiki.build(t, { UPLOADS_MAX_MIB: '9' })
+  const answers = await Promise.all(Array.from({ length: 16 }, async (_, index) =>
+    (await sent(app, Buffer.alloc(4_000_000, `${index} `), `${index}.bin`)).statusCode))
+  assert.deepEqual(answers.toSorted(), [201, 201, ...Array(14).fill(413)])
+  const files = await database().collection('files.files').find().toArray()
+  assert.equal(files.reduce((sum, { length }) => sum + length, 0), 8_000_000)
+  assert.equal((await sent(app, Buffer.alloc(1_400_000), 'rest.bin')).statusCode, 201, 'refused ones keep no room')
 })
 
 test('through the API a file needs a name; lists show it; it can be described', async (t) => {
@@ -301,19 +349,28 @@ test('an export has all files under all their names, and an import into an empty
   const items = []
   for (const [content, name] of files) items.push(await uploaded(app, content, name))
   await save(app, `files/${hashOf('# no page')}/notes`, 'a page beside it')
+  const below = [
+    `files/${hashOf('x')}/a.pdf/b`, `files/${hashOf('y')}/none/b`, `Files/${hashOf('y').toUpperCase()}/NONE/c`,
+    `fileſ/${hashOf('y')}/none/b/c`
+  ]
+  for (const name of below) await save(app, name, `the page ${name}`)
   const zip = await exported(app)
-  assert.equal((await filesIn(zip)).size, 7)
+  const paths = [...(await filesIn(zip)).keys()]
+  assert.equal(paths.length, 11)
+  const folded = paths.map((each) => each.normalize('NFKD').toUpperCase())
+  for (const each of folded) assert.ok(!folded.some((other) => other.startsWith(`${each}/`)), each)
   const other = await wiki.build(t)
   const { lines, totals } = await imported(other, zip)
   assert.deepEqual(lines.filter(({ result }) => !['created', 'unchanged'].includes(result)), [])
-  assert.deepEqual([totals.created, totals.unchanged], [6, 1], 'bytes are stored once')
+  assert.deepEqual([totals.created, totals.unchanged], [10, 1], 'bytes are stored once')
   for (const [index, { url }] of items.entries()) {
     const { statusCode, body, headers } = await get(other, url)
     assert.deepEqual([statusCode, body, headers['content-disposition']],
       [200, files[index][0], asDownload(files[index][1])])
   }
   assert.equal((await get(other, `/raw/files/${hashOf('# no page')}/notes`)).body, 'a page beside it')
-  assert.equal((await imported(other, zip)).totals.unchanged, 7)
+  for (const name of below) assert.equal((await get(other, `/raw/${encodeURI(name)}`)).body, `the page ${name}`)
+  assert.equal((await imported(other, zip)).totals.unchanged, 11)
 })
 
 test('documents of a folder from elsewhere come along, with the links to them; programs do not', async (t) => {

@@ -7,6 +7,8 @@ const PICTURE = /\.(?:png|jpe?g|webp|gif)$/i
 
 /** Windows forbids these; `%` would make our escapes ambiguous. */
 const NOT_IN_A_NAME = /[<>:"|?*\\%\p{Cc}]/gu
+/** Folders of attachments, see attachment-paths.js. A page below `files/HASH/a.pdf` would make a folder of the file. */
+const OF_ATTACHMENTS = /^files\/[0-9a-f]{32}$/
 const DEVICE = /^(?:con|prn|aux|nul|com[\d¹²³]|lpt[\d¹²³])(?:\.|$)/i
 
 /**
@@ -43,10 +45,11 @@ export const isPictureFile = (path) => PICTURE.test(path)
 function pathOf (name, suffix = '') {
   const parts = name.split('/')
   const last = parts.length - 1
+  const isBelowAttachment = last > 2 && OF_ATTACHMENTS.test(folded(`${parts[0]}/${parts[1]}`))
   return parts
     .map((part, index) => index === last
       ? fitted(escape(part), suffix + EXTENSION)
-      : fitted(folder(escape(part)), ''))
+      : fitted(folder(index === 1 && isBelowAttachment ? withoutFirst(part) : escape(part)), ''))
     .join('/')
 }
 
@@ -76,7 +79,15 @@ function fitted (part, ending) {
 }
 
 /** @param {string} character */
-const percent = (character) => `%${character.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`
+const percent = (character) => [...Buffer.from(character)]
+  .map((byte) => `%${byte.toString(16).toUpperCase().padStart(2, '0')}`)
+  .join('')
+
+/** Another folder than that of the file with this hash, which may have any name. @param {string} part */
+function withoutFirst (part) {
+  const [first, ...others] = part
+  return percent(first) + escape(others.join(''))
+}
 
 /** @param {string} part */
 function unescape (part) {

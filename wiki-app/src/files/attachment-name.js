@@ -21,12 +21,20 @@ const LEFT_OVER = /[!'()*]/g
  */
 export function attachmentName (given) {
   const last = given.slice(Math.max(given.lastIndexOf('/'), given.lastIndexOf('\\')) + 1)
+  let name = last.slice(0, 10 * NAME_MAX_CHARS)
+  // What one step removes may join letters, or show what another one forbids: a name of ours has to stay as it is.
+  for (let before = ''; before !== name;) [before, name] = [name, cleaned(name)]
+  return name || NO_NAME
+}
+
+/** @param {string} given */
+function cleaned (given) {
   // Each step may leave something for the one before it: `. .a`.
-  const visible = withoutHidden(last.slice(0, 10 * NAME_MAX_CHARS).normalize('NFC').replace(UNSHOWN, ''))
+  const visible = withoutHidden(given.normalize('NFC').replace(UNSHOWN, ''))
     .replace(NOT_IN_A_NAME, '_')
     .replace(/\s+/gu, ' ')
     .replace(/^[. ]+|[. ]+$/g, '')
-  const name = shortened(visible) || NO_NAME
+  const name = shortened(visible)
   return DEVICE.test(name) ? `_${name}` : name
 }
 

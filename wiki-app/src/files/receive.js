@@ -35,7 +35,11 @@ export async function receive (files, request, source, { author, alt: shows = ''
     const by = personIn(request)?.name ?? visibleAuthor(author) ?? ''
     const alt = readableAlt(shows)
     const name = given === undefined ? undefined : attachmentName(given)
-    const { file, created } = await files.save(whole(source), { author: by, alt, name })
+    // Of a form, a little more than the file.
+    const { 'content-length': bytesMax } = request.headers
+    const { file, created } = await files.save(whole(source), {
+      author: by, alt, name, ...bytesMax !== undefined && { bytesMax: Number(bytesMax) }
+    })
     const named = !created && alt !== '' && !file.metadata.alt ? await files.rename(file.filename, alt) : file
     return { item: shown(named ?? file, name), created }
   } catch (error) {
@@ -60,7 +64,7 @@ async function * whole (source) {
 }
 
 /** What Markdown would take for a mark. */
-const MARKS = /[\\`*_[\]<&~|$]/g
+const MARKS = /[\\`*_[\]<&~|$^]/g
 
 /** @param {string} text */
 const escaped = (text) => text.replace(MARKS, '\\$&')

@@ -78,8 +78,7 @@ export async function fileRoutes (app, { files, maxBytes, policy }) {
     handler: async (request, reply) => {
       const file = await fileIn(request, files)
       if (file.metadata.names !== undefined) throw new FileMissing()
-      if (isMisspelt(request, urlOf(file))) return toOwnUrl(reply, urlOf(file))
-      return sendFile(request, reply, file, { disposition: 'inline', files })
+      return sendAt(urlOf(file), request, reply, { file, disposition: 'inline', files })
     }
   })
 
@@ -89,18 +88,20 @@ export async function fileRoutes (app, { files, maxBytes, policy }) {
     handler: async (request, reply) => {
       const file = await fileIn(request, files)
       const { name } = /** @type {{name: string}} */ (request.params)
-      const url = urlOfName(file, name)
-      if (isMisspelt(request, url)) return toOwnUrl(reply, url)
-      return sendFile(request, reply, file, { disposition: asDownload(name), files })
+      return sendAt(urlOfName(file, name), request, reply, { file, disposition: asDownload(name), files })
     }
   })
 }
 
 /**
- * A deletion purges one spelling from caches.
- * @param {import('fastify').FastifyReply} reply @param {string} url
+ * In one spelling, as a deletion purges no other one from caches.
+ * @param {string} url @param {import('fastify').FastifyRequest} request @param {import('fastify').FastifyReply} reply
+ * @param {Parameters<typeof sendFile>[3] & {file: import('./model.js').StoredFile}} sent
  */
-const toOwnUrl = (reply, url) => reply.header('cache-control', 'no-store').redirect(url, 301)
+async function sendAt (url, request, reply, { file, ...options }) {
+  if (isMisspelt(request, url)) return reply.header('cache-control', 'no-store').redirect(url, 301)
+  return sendFile(request, reply, file, options)
+}
 
 /**
  * Only of names of its uploads: no link gives a file a name of its own, and a deletion purges every address.

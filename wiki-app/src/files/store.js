@@ -46,8 +46,8 @@ const NO_PURGES = { ofUrls: () => [], added: () => {} }
  * Named by the hash of the content: a URL always has the same bytes.
  * @typedef {{models: ReturnType<typeof defineFileModels>, storages: Storages, room: Room, maxBytes: number,
  *   later: Later, purges?: Purges, log: Pick<FastifyBaseLogger, 'warn'>}} Options
- * @typedef {{author: string, alt?: string, name?: string}} About  `alt`: what it shows; `name`: of an attachment, as
- *   `attachmentName` has it; without one only pictures are taken
+ * @typedef {{author: string, alt?: string, name?: string, bytesMax?: number}} About  `alt`: what it shows; `name`: of
+ *   an attachment, as `attachmentName` has it; without one only pictures are taken; `bytesMax`: it has no more
  * @param {Options} options  `maxBytes`: of one file
  */
 // eslint-disable-next-line max-lines-per-function -- the closure is the object
@@ -67,11 +67,35 @@ export function createFileStore (options) {
    *   it has too many
    * @throws {Error} 400 no bytes, 413 too many bytes or pixels, 415 no whole picture; errors of `source`
    */
-  async function store (source, { author, alt = '', name }) {
+  async function store (source, about) {
+    const release = await room.reserve(Math.min(about.bytesMax ?? maxBytes, maxBytes))
+    const inspection = inspected(source, { maxBytes, name: about.name })
+    if (release === null) return onlyNamed(inspection)
+    try {
+      return await storeInspected(inspection, about)
+    } finally {
+      release()
+    }
+  }
+
+  /**
+   * Without room: a file that is there already needs none.
+   * @param {ReturnType<typeof inspected>} inspection
+   * @returns {Promise<{file: StoredFile, created: boolean}>} @throws {Error} 413
+   */
+  async function onlyNamed ({ pieces, found }) {
+    // eslint-disable-next-line no-unused-vars -- only its hash counts
+    for await (const _ of pieces()) continue
+    const { hash, kind: { names } } = found()
+    const file = await there(hash, names)
+    if (file === null) throw room.full()
+    return { file, created: false }
+  }
+
+  /** @param {ReturnType<typeof inspected>} inspection @param {About} about */
+  async function storeInspected (inspection, { author, alt = '' }) {
     const { fresh } = storages
     const id = new mongo.ObjectId()
-    await room.admit()
-    const inspection = inspected(source, { maxBytes, name })
     await fresh.put(id, inspection.pieces(), () => inspection.found().hash)
     const { hash, length, kind } = inspection.found()
     const place = fresh.name === 'database' ? {} : { place: { store: fresh.name, id } }
@@ -87,8 +111,11 @@ export function createFileStore (options) {
     return stored
   }
 
-  /** @param {StoredFile} file @returns {Promise<StoredFile | null>} the one that is there, with the name of this one */
-  async function there ({ filename, metadata: { names } }) {
+  /**
+   * @param {string} filename @param {string[]} [names]  one, of an attachment
+   * @returns {Promise<StoredFile | null>} the one that is there, with this name
+   */
+  async function there (filename, names) {
     const present = await find(filename)
     if (names === undefined || present === null || present.metadata.names?.includes(names[0]) !== false) return present
     const hasRoom = {
@@ -110,7 +137,7 @@ export function createFileStore (options) {
         return { file, created: true }
       } catch (error) {
         if (!isDuplicate(error)) throw error
-        const present = await there(file)
+        const present = await there(file.filename, file.metadata.names)
         if (present === null && attempt < TRIES) continue
         await discard(storageNameOf(file), keyOf(file))
         if (present === null) throw error
@@ -149,7 +176,7 @@ export function createFileStore (options) {
      * As `store`, for a file that has arrived: it takes no slot.
      * @param {Buffer} bytes @param {About} about
      */
-    saveWhole: (bytes, about) => store([bytes], about),
+    saveWhole: (bytes, about) => store([bytes], { ...about, bytesMax: bytes.length }),
 
     /**
      * @param {Buffer} bytes @param {string} [name]  of an attachment

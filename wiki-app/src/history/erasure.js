@@ -78,8 +78,9 @@ export function createErasure ({ models, audit, later, purges, forget }) {
 
   return {
     /**
-     * @param {Range} range @returns {Promise<{newest: number, revisions: number[]}>} `newest`: of the page; `revisions`:
-     *   those that would be erased, the oldest first
+     * @param {Range} range
+     * @returns {Promise<{newest: number, revisions: number[]}>} `newest`: of the page; `revisions`: those that would be
+     *   erased, the oldest first
      * @throws {Error} as `erase`
      */
     async plan (range) {
