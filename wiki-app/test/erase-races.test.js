@@ -31,7 +31,7 @@ async function start (t, settings = {}) {
     }
     return { ...renderer, render }
   }
-  const app = await wiki.build(t, { ...peopleOnly(t), MONGODB_URI: uri, ...settings }, { makeRenderer })
+  const app = await wiki.build(t, { ...peopleOnly(t), MONGODB_URI: uri, ...settings }, {}, { makeRenderer })
   const client = await MongoClient.connect(uri)
   t.after(() => client.close())
   return { app, client, between }

@@ -86,8 +86,8 @@ export function createFileStore (options) {
   async function onlyNamed ({ pieces, found }) {
     // eslint-disable-next-line no-unused-vars -- only its hash counts
     for await (const _ of pieces()) continue
-    const { hash, kind: { names } } = found()
-    const file = await there(hash, names)
+    const { hash, kind } = found()
+    const file = await there(hash, 'names' in kind ? kind.names : undefined)
     if (file === null) throw room.full()
     return { file, created: false }
   }

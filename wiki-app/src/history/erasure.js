@@ -63,7 +63,7 @@ export function createErasure ({ models, audit, later, purges, forget }) {
     const head = /** @type {Head | null} */ (
       await pages.findOne({ _id: name }, { projection: HEAD_FIELDS, session }))
     const page = head && historyOf(head)
-    if (page === null) throw new PageMissing(name)
+    if (head === null || page === null) throw new PageMissing(name)
     if (head.revision > newest) {
       throw Object.assign(new Changed(name, head.revision), { historyUrl: historyUrl(name) })
     }

@@ -18,7 +18,7 @@ import { createWriteEdits } from './write-edits.js'
  * Gets the newest state within the transaction, also of the revision that the edit names as its `source`; throws to
  * refuse.
  * @typedef {Pick<import('./model.js').Revision, 'erased_at'> | null} Source  null: there is none
- * @typedef {(head: Head | null, source: Source) => void} Precondition
+ * @typedef {(head: Head | null, source?: Source) => void} Precondition
  */
 
 /**

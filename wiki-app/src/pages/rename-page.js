@@ -66,7 +66,7 @@ export function createRename (context) {
     /** @type {Page | null} */
     const page = await Pages.findOne({ _id: name }, CURRENT_FIELDS, { session }).lean().exec()
     if (page === null || currentRevision(page) === 0) throw new PageMissing(name)
-    precondition(page, null)
+    precondition(page)
     const moves = await planned({ name, target, subpages }, session)
     const [first, ...others] = moves
     const by = { ...attribution, saveId }
