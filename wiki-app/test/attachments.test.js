@@ -80,7 +80,8 @@ test('the name of a file is one part of a path, reads as it is, and fits into ev
 test('the name of a name is itself, whatever is in it', () => {
   const parts = [
     'e', 'a', '\u0301', '\u0323', '\u0338', '\u00ad', '\u200b', '\u200c', '\u200d', '\u202e', '\ufe0f', '\u20e3', '1',
-    '\u0645', '\u0915', '\u094d', '\u1100', '\u1161', '\u11a8', '👩', '🚀', '葛', '\u{e0100}', '\ud800', '\udc00', '<', '=',
+    '\u0645', '\u0915', '\u094d', '\u1100', '\u1161', '\u11a8', '👩', '🚀', '葛', '\u{e0100}', '\ud800', '\udc00', '<',
+    '=',
     ' ', '.', '\u00a0', '\u2028', '\0', '/', '\\', '%', 'con', 'x'.repeat(97), '.pdf', '\ue000', '\u0378', 'ﬁ', '\u212b'
   ]
   // https://en.wikipedia.org/wiki/Lehmer_random_number_generator
@@ -257,7 +258,8 @@ test('all files together have a limit, and room again after a deletion', async (
   const { url } = (await sent(app, large, 'a.zip')).json()
   for (const answer of [await sent(app, Buffer.alloc(1_000), 'b.zip'), await sent(app, largePng(1_000), 'c.png')]) {
     assert.equal(answer.statusCode, 413, answer.body)
-    assert.match(answer.json().detail, /^The files of this wiki have 1023\.4 kB together, of at most 1 MB:.*UPLOADS_MAX_MIB/)
+    const { detail } = answer.json()
+    assert.match(detail, /^The files of this wiki have 1023\.4 kB together, of at most 1 MB:.*UPLOADS_MAX_MIB/)
   }
   assert.equal((await sent(app, Buffer.alloc(500), 'b.zip')).statusCode, 201, 'what fits is taken')
   assert.equal((await sent(app, large, 'same.zip')).json().name, 'same.zip', 'the same bytes need no room')

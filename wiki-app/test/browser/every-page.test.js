@@ -264,7 +264,8 @@ for (const [where, options, widths] of DEVICES) {
     await page.getByRole('heading', { level: 1 }).waitFor()
     await look('a picture')
     await page.goto('/files')
-    await page.getByLabel('File: pages show').setInputFiles({ name: 'a.png', mimeType: 'image/png', buffer: png(20, 20) })
+    const picture = { name: 'a.png', mimeType: 'image/png', buffer: png(20, 20) }
+    await page.getByLabel('File: pages show').setInputFiles(picture)
     await page.getByRole('button', { name: 'Upload' }).click()
     await page.getByRole('heading', { name: 'Uploaded' }).waitFor()
     await look('an uploaded picture')

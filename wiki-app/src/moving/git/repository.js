@@ -84,8 +84,8 @@ async function checkOut (folder) {
   await gitOrNull(folder, [...harmless, 'update-index', '-q', '--refresh'])
   await git(folder, [...harmless, 'read-tree', '-m', '-u', before, 'HEAD']).catch((error) => {
     if (!(error instanceof GitError)) throw error
-    throw new RepositoryError(`${folder} has files that are not as an export has left them, so they stay; the commits ` +
-      'of the export are there: copy your changes elsewhere, say git reset --hard there, and try again ' +
+    throw new RepositoryError(`${folder} has files that are not as an export has left them, so they stay; the ` +
+      'commits of the export are there: copy your changes elsewhere, say git reset --hard there, and try again ' +
       `(${error.message})`)
   })
   for (const ref of [EXPORT_REF, BEFORE_REF]) await git(folder, ['update-ref', '-d', ref])
