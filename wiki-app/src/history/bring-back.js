@@ -22,5 +22,5 @@ export const createBringBack = ({ store, history }) =>
       precondition(head, source)
       if (head === null || historyOf(head) !== old.history) throw new StaleEdit()
       refuseErased({ ...old, erased_at: source?.erased_at })
-    }, { source: old._id })
+    }, { source: { history: old.history, _id: old._id } })
   }

@@ -28,7 +28,7 @@ import { createWriteEdits } from './write-edits.js'
  * @property {Attribution} attribution
  * @property {{html: string, links: string[]} | null} rendered  null for a deletion
  * @property {Precondition} precondition
- * @property {import('mongoose').Types.ObjectId} [source]  the revision whose text this is
+ * @property {{history: string, _id: import('mongoose').Types.ObjectId}} [source]  the revision whose text this is
  * @property {string} [saveId]  of a save that was answered before: its revision keeps it
  * @property {boolean} [mayBeStored]  an earlier attempt may have stored that revision, so it is looked for first
  * @property {Past} [past]  of a history that comes from another wiki, see moving/

@@ -36,7 +36,7 @@ export function createWriteEdits (context) {
   return async function writeEdits (edits, session) {
     const heads = await headsOf(edits.map(({ name }) => name), session)
     const stored = await storedOf(edits.filter(({ mayBeStored }) => mayBeStored), heads, session)
-    const sourceOf = await sourcesOf(edits, session)
+    const sourceOf = await sourcesOf(Revisions, edits, session)
     const outcomes = edits.map((edit) => {
       const head = heads.get(edit.name) ?? null
       const revision = stored.get(edit.saveId)
@@ -62,21 +62,6 @@ export function createWriteEdits (context) {
       .find(filter, { projection: { save_id: 1, revision: 1 }, session, batchSize: edits.length + 1 })
       .toArray()
     return new Map(found.map(({ save_id: saveId, revision }) => [saveId, revision]))
-  }
-
-  /**
-   * @param {Edit[]} edits @param {ClientSession} session
-   * @returns {Promise<(edit: Edit) => import('./commit.js').Source>}
-   */
-  async function sourcesOf (edits, session) {
-    const ids = edits.flatMap(({ source }) => source ?? [])
-    const found = ids.length === 0
-      ? []
-      : await driverOf(Revisions)
-        .find({ _id: { $in: ids } }, { projection: { erased_at: 1 }, session, batchSize: ids.length + 1 })
-        .toArray()
-    const byId = new Map(found.map((revision) => [String(revision._id), revision]))
-    return ({ source }) => byId.get(String(source)) ?? null
   }
 
   /** @param {string[]} names @param {ClientSession} session @returns {Promise<Map<string, Head>>} */
@@ -171,6 +156,24 @@ function createCommitOf ({ targets, subpages }) {
       above: listed ? await subpages.update(session, cameOrWent) : []
     }
   }
+}
+
+/**
+ * @param {import('./model.js').Models['Revisions']} Revisions @param {Edit[]} edits @param {ClientSession} session
+ * @returns {Promise<(edit: Edit) => import('./commit.js').Source>}
+ */
+async function sourcesOf (Revisions, edits, session) {
+  const sources = edits.flatMap(({ source }) => source ?? [])
+  const filter = {
+    page: { $in: sources.map(({ history }) => history) }, _id: { $in: sources.map(({ _id }) => _id) }
+  }
+  const found = sources.length === 0
+    ? []
+    : await driverOf(Revisions)
+      .find(filter, { projection: { erased_at: 1 }, session, batchSize: sources.length + 1 })
+      .toArray()
+  const byId = new Map(found.map((revision) => [String(revision._id), revision]))
+  return ({ source }) => byId.get(String(source?._id)) ?? null
 }
 
 /**
