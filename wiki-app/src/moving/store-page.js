@@ -189,10 +189,10 @@ export class PageWriter {
     const [before, { name }] = [this.#position.name, this.#page]
     const refusal = this.#place.renaming.refusal ??
       (dryRun ? null : await renamedAsThere({ store, places }, { kind, name: before, target: name }))
-    this.#isRefused = refusal !== null
-    if (refusal !== null) return { refusal: `it is called “${name}” there now; ${refusal}` }
-    // The renaming is a revision.
+    // The renaming is a revision, or that of another page was faster.
     if (!dryRun) this.#moveTo(await this.#parts.find())
+    this.#isRefused = refusal !== null && this.#place.renaming !== null
+    if (this.#isRefused) return { refusal: `it is called “${name}” there now; ${refusal}` }
     return { from: { from: this.#before } }
   }
 
