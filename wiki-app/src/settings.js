@@ -98,7 +98,7 @@ export const SETTINGS = {
   UPLOAD_MAX_BYTES: integer(1, 50 * MIB, {
     default: 5 * MIB,
     allowed: 'a whole number of bytes from 1 to 52428800',
-    does: 'the largest picture or other file; above 7 MB raise nginx\'s `client_max_body_size`, too'
+    does: 'the largest file; above 7 MB raise nginx\'s `client_max_body_size`, too'
   }),
   UPLOADS_MAX_MIB: integer(0, 100_000_000, {
     default: 10_240,
@@ -154,8 +154,7 @@ export const SETTINGS = {
   }),
   READ_ACCESS: choice(READ_ACCESSES, {
     default: 'everyone',
-    does: 'who reads: `everyone`, or with `ACCESS=users` only `members`, see below. Then no cache keeps an answer, ' +
-      'and `CACHE_POLICY`, `ORIGIN_CACHE_MIB` and `PURGE_ZONE` do not count'
+    does: 'the readers: `everyone`, or with `ACCESS=users` `members`, see below'
   }),
   USERS_FILE: optional(text(isThere, {
     allowed: 'the path of a file that wiki-app/bin/user.js has made; for ACCESS=users alone',

@@ -80,9 +80,10 @@ test('the name of a file is one part of a path, reads as it is, and fits into ev
 test('the name of a name is itself, whatever is in it', () => {
   const parts = [
     'e', 'a', '\u0301', '\u0323', '\u0338', '\u00ad', '\u200b', '\u200c', '\u200d', '\u202e', '\ufe0f', '\u20e3', '1',
-    '\u0645', '\u0915', '\u094d', '\u1100', '\u1161', '\u11a8', '👩', '🚀', '葛', '\u{e0100}', '\ud800', '\udc00', '<',
-    '=',
-    ' ', '.', '\u00a0', '\u2028', '\0', '/', '\\', '%', 'con', 'x'.repeat(97), '.pdf', '\ue000', '\u0378', 'ﬁ', '\u212b'
+    '\u0645', '\u0915', '\u094d', '\u1100', '\u1161', '\u11a8', '👩', '🚀', '葛', '\u{e0100}', '\ud800',
+    '\udc00', '<', '=',
+    ' ', '.', '\u00a0', '\u2028', '\0', '/', '\\', '%', 'con', 'x'.repeat(97), '.pdf', '\ue000', '\u0378',
+    'ﬁ', '\u212b'
   ]
   // https://en.wikipedia.org/wiki/Lehmer_random_number_generator
   let seed = 20_260_101

@@ -68,7 +68,7 @@ test('somebody signs in at the provider, gets a name and a role, writes, and is 
     ])
   })
 
-test('an invitation connects who signs in there with the name that is invited; nobody else comes in', async (t) => {
+test('an invitation connects an account there with the name that is invited; nobody else comes in', async (t) => {
   const { issuer } = await startProvider(t, { claims: { preferred_username: 'editor', name: 'editor' } })
   const app = await wiki.build(t, { ...peopleOnly(t), ...settingsFor(issuer, 'none') })
   const stranger = await signInBy(app, 'subject')
@@ -117,7 +117,7 @@ test('a link connects somebody with a password, too: both ways lead in, and sess
   assert.equal((await signInBy(app, 'subject')).statusCode, 200)
 })
 
-test('somebody who is blocked or removed does not come in, and a link lets in again', async (t) => {
+test('blocked and removed people do not come in, and a link lets in again', async (t) => {
   const { issuer } = await startProvider(t, { claims: { preferred_username: 'ana' } })
   const app = await wiki.build(t, { ...peopleOnly(t), ...settingsFor(issuer) })
   const session = sessionFrom(await signInBy(app, 'subject'))

@@ -6,7 +6,7 @@ import { bearer, cookieOf, PASSWORD, peopleOnly, post } from './people.js'
 
 const wiki = useWiki()
 
-test('who is blocked or removed reads nothing from the next request on, nor does their feed', async (t) => {
+test('blocked and removed people read nothing from the next request on, nor does their feed', async (t) => {
   const app = await wiki.build(t, { ...peopleOnly(t), READ_ACCESS: 'members' })
   await save(app, 'a', 'text', bearer('admin'))
   const send = (/** @type {string} */ url, /** @type {object} */ payload) => app.inject({
@@ -66,7 +66,7 @@ test('a stranger opens a page, signs in at the provider, and lands on the page',
   assert.equal((await get(app, page, session)).statusCode, 401)
 })
 
-test('a stranger at the provider who is not invited, or is blocked, reads nothing', async (t) => {
+test('a stranger at the provider without an invitation, or blocked, reads nothing', async (t) => {
   const { issuer } = await startProvider(t, { claims: { preferred_username: 'ana' } })
   const settings = { ...peopleOnly(t), READ_ACCESS: 'members', MONGODB_URI: wiki.freshUri() }
   const closed = await wiki.build(t, { ...settings, ...settingsFor(issuer, 'none') })

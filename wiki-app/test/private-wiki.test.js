@@ -16,7 +16,7 @@ const membersOnly = (t) => ({ ...peopleOnly(t), READ_ACCESS: 'members' })
 
 /**
  * All that a stranger gets in a wiki whose readers sign in. No answer of these routes may hold anything of the wiki; a
- * feed and the links of mails are for those who have their secret.
+ * feed and the links of mails are for those with their secret.
  */
 const FOR_STRANGERS = new Set([
   'GET /healthz', 'GET /readyz', 'GET /robots.txt', 'GET /favicon.ico',

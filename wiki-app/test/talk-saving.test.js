@@ -30,7 +30,8 @@ test('a message does not change where links of other messages lead', async (t) =
     for (const place of places) {
       const { statusCode, body } = await say(app, { ...place, content })
       assert.equal(statusCode, 422, content)
-      assert.match(body, /role="alert">A line such as “\[name\]: address” would[^<]* Write \[text\]\(address\) at each/)
+      assert.match(body, /role="alert">A line such as “\[name\]: address” would/)
+      assert.match(body, / would[^<]* Write \[text\]\(address\) at each/)
       const typed = content.replaceAll('\r\n', '\n').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
         .replaceAll('"', '&quot;')
       assert.ok(body.includes(`>\n${typed}</textarea>`), body)
@@ -81,7 +82,7 @@ test('what is sent to a former name of a talk page is on the page that it is now
   assert.equal(await rawOf(app, 'Archive'), '## old\n')
 })
 
-test('of people who write at once on a page each causes one rendering of it', async (t) => {
+test('of people that write at once on a page each causes one rendering of it', async (t) => {
   let renderings = 0
   const app = await wiki.build(t, {}, {}, {
     makeRenderer (options) {

@@ -37,7 +37,7 @@ const TokenNeeded = createError(
 )
 const ReadersOnly = createError(
   'WIKI_READERS_ONLY',
-  'Only those whom the wiki knows may read here. Sign in with a browser at /edit/sign-in, or send the header ' +
+  'Only members may read here. Sign in with a browser at /edit/sign-in, or send the header ' +
     '“Authorization: Bearer” with your token; people make one at /edit/account.',
   401
 )

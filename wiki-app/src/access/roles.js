@@ -3,7 +3,7 @@ import { isUnsafe } from '../http/same-origin.js'
 export const ACCESS_MODES = /** @type {const} */ (['open', 'read-only', 'users'])
 /** @typedef {(typeof ACCESS_MODES)[number]} AccessMode */
 
-/** Who reads. With `members` every route demands a role, unless its config says `forStrangers`. */
+/** The readers. With `members` every route demands a role, unless its config says `forStrangers`. */
 export const READ_ACCESSES = /** @type {const} */ (['everyone', 'members'])
 /** @typedef {(typeof READ_ACCESSES)[number]} ReadAccess */
 

@@ -9,7 +9,7 @@ import { ROLES } from './roles.js'
  * @typedef {object} User  also an entry of the users' file
  * @property {string} name  what the history shows
  * @property {import('./roles.js').Role} role
- * @property {string} password  a hash from `hashPassword`; '' for who signs in with OpenID Connect alone
+ * @property {string} password  a hash from `hashPassword`; '' for people with OpenID Connect alone
  * @property {{label: string, sha256: string}[]} [tokens]  for programs
  */
 

@@ -21,7 +21,7 @@ export async function documentationRoutes (app, { document, documentUrl, cacheCo
   let forEverybody
 
   app.get(PAGE_URL, options, async (request, reply) => {
-    // The header names a person who is known.
+    // The header names a known person.
     const body = personIn(request) === null ? forEverybody ??= render(request) : render(request)
     return sendRevalidated(request, reply, { cacheControl, type: HTML, body })
   })

@@ -4,7 +4,7 @@ import { readableSize } from '../readable.js'
 /** @import {defineFileModels} from './model.js' */
 
 const Full = createError('WIKI_FILES_FULL', 'The files of this wiki have %s together, of at most %s: this one does ' +
-  'not fit. Delete some that no page needs, or ask who runs the wiki to raise UPLOADS_MAX_MIB.', 413)
+  'not fit. Delete some that no page needs, or ask the operator of the wiki to raise UPLOADS_MAX_MIB.', 413)
 
 /** Counting reads a document for each file. */
 const COUNTED_EVERY_MS = 60_000

@@ -31,8 +31,8 @@ const NothingToErase = createError(
 
 const Changed = createError(
   'WIKI_CHANGED_SINCE',
-  '“%s” has a newer revision, %s, which may say the same again. Nothing was erased. Look at its history, then begin ' +
-    'again.',
+  '“%s” has a newer revision, %s, which may say the same again. Nothing was erased. ' +
+    'Look at its history, then begin again.',
   409
 )
 
@@ -106,7 +106,7 @@ export function createErasure ({ models, audit, later, purges, forget }) {
         const gone = { content: '', content_bytes: 0, tags: [], summary: '' }
         const { modifiedCount } = await revisions.updateMany(
           filter, { $set: { ...gone, erased_at: new Date(), erased_by: actor.name } }, { session })
-        // Who brings one of them back at this moment writes the page, too.
+        // A request that brings one of them back at this moment writes the page, too.
         await pages.updateOne({ _id: name }, { $set: { links_outdated: outdatedMark() } }, { session })
         if (purges) await later(purges.ofEverything(), session)
         return { name, count: modifiedCount }

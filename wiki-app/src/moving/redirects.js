@@ -18,8 +18,8 @@ const BROKEN_KNOWN_MAX = 100_000
 /** @typedef {{source: string, name: string, to: string}} Redirect */
 
 /** @param {string} to */
-const aPage = (to) => `it leads to “${to}” there now; here it is a page with a history, which would be lost: rename ` +
-  'that one, and run the same again with --on-conflict replace'
+const aPage = (to) => `it leads to “${to}” there now; here it is a page with a history, which would be lost: ` +
+  'rename that one, and run the same again with --on-conflict replace'
 
 /**
  * Redirects are written after all pages, to the page at their end: each name leads there at once.

@@ -23,7 +23,8 @@ export async function renamedAsThere ({ store, places }, { kind, name, target })
       if (code === 'WIKI_LOST_RACE' && attempt < ATTEMPTS_MAX) continue
       if (code === 'WIKI_PAGE_MISSING') {
         const to = (await places.headOf(name))?.redirect_to
-        return to ? `here, “${name}” has just become “${to}”: run the same again` : `here, “${name}” is deleted`
+        if (!to) return `here, “${name}” is deleted`
+        return `here, “${name}” has just become “${to}”: run the same again`
       }
       if (code === 'WIKI_NAME_TAKEN' || code === 'WIKI_NAMES_TAKEN') {
         return 'here, that is the name of another page: rename that one, and run the same again'

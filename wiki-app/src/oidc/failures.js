@@ -4,7 +4,7 @@ import { retryAfter } from '../http/retry-after.js'
 import { ProviderAway } from './bounded-fetch.js'
 
 const RETRY_S = 10
-const RESPONSIBLE = 'the person who runs the wiki'
+const RESPONSIBLE = 'the operator of the wiki'
 
 const Away = createError(
   'WIKI_PROVIDER_AWAY',
@@ -21,7 +21,7 @@ const Cancelled = createError(
 )
 const RefusedThere = createError(
   'WIKI_REFUSED_BY_PROVIDER',
-  '“%s” did not sign you in%s. Try again; if that does not help, ask those who run it.',
+  '“%s” did not sign you in%s. Try again; if that does not help, ask its operator.',
   403
 )
 const UsedCode = createError(

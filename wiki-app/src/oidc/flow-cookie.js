@@ -15,7 +15,7 @@ const COOKIE_MAX_CHARS = 4_000
  * @property {string} nonce
  * @property {string} verifier  of PKCE
  * @property {string} to  where it leads, in this wiki
- * @property {string} [invitation]  the secret of a link, whose owner is to be connected with who signs in
+ * @property {string} [invitation]  the secret of a link: its owner gets the identity
  * @property {string[]} sessions  of this browser until now, at most two
  * @property {number} endsAtMs  since 1970
  */

@@ -51,7 +51,7 @@ const NotBegun = createError(
  * @typedef {object} Options
  * @property {Provider} provider @property {Identities} identities @property {UsedFlows} usedFlows
  * @property {Sessions} sessions @property {boolean} secure  cookies for https alone
- * @property {Role | 'none'} newRole  of somebody who is not known yet @property {Elsewhere} [elsewhere]
+ * @property {Role | 'none'} newRole  of a person that is not known yet @property {Elsewhere} [elsewhere]
  */
 
 /**

@@ -13,7 +13,7 @@ export const OIDC_SETTINGS = {
     allowed: 'the address of the provider as it calls itself, without a query: https://login.example/realms/firm; ' +
       'http:// is for this machine alone',
     shown: 'no provider',
-    does: 'the OpenID Connect provider with which people may sign in, with `ACCESS=users` and `PUBLIC_URL`, see below'
+    does: 'the OpenID Connect provider; with `ACCESS=users` and `PUBLIC_URL`, see below'
   })),
   OIDC_CLIENT_ID: optional(text((id) => VISIBLE.test(id), {
     allowed: 'the id that the provider has given to the wiki, without blanks',
@@ -35,8 +35,7 @@ export const OIDC_SETTINGS = {
   })),
   OIDC_NEW_PEOPLE: choice(['none', 'reader', 'editor'], {
     default: 'none',
-    does: 'the role of somebody who signs in there and is not known here: `reader`, `editor`, or `none`: only those ' +
-      'whom an administrator has invited come in'
+    does: 'the role of new people from there: `reader`, `editor`, or `none`: by invitation alone'
   })
 }
 

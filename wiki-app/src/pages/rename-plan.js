@@ -33,8 +33,8 @@ const SubpagesTooLong = createError(
 )
 const NoTalkOfTalk = createError(
   'WIKI_NO_TALK_OF_TALK',
-  `Nothing was renamed: its talk page “%s” cannot go along, because names that begin with “${TALK}” have none. ` +
-    'Choose another name, or give the talk page another name first.',
+  `Nothing was renamed: its talk page “%s” cannot go along, because names that begin with “${TALK}” have ` +
+    'none. Choose another name, or give the talk page another name first.',
   409
 )
 const SubpageNameTooLong = createError(

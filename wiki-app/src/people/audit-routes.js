@@ -28,7 +28,7 @@ const ACTS = {
 }
 
 /**
- * What administrators did, and who came from the provider.
+ * What administrators did, and people that came from the provider.
  * @type {import('fastify').FastifyPluginAsync<{audit: Audit}>}
  */
 export async function auditRoutes (app, { audit }) {

@@ -31,7 +31,8 @@ const NamesTaken = createError(
 )
 const Connected = createError(
   'WIKI_IDENTITY_CONNECTED',
-  'You are “%s” in this wiki already, so the link was not used. Sign in without it, or give it to the one it is for.',
+  'You are “%s” in this wiki already, so the link was not used. ' +
+    'Sign in without it, or give it to the one it is for.',
   409
 )
 
@@ -47,7 +48,7 @@ class AddedMeanwhile extends Error {}
  */
 
 /**
- * People who sign in with OpenID Connect. Who somebody is, is said by issuer and subject alone: names and addresses
+ * People that sign in with OpenID Connect. Issuer and subject alone identify a person: names and addresses
  * there may change their owner (OpenID Connect Core 1.0 §5.7).
  * @param {Parts} parts
  */
@@ -77,13 +78,13 @@ export function createIdentities ({ connection, models, audit, isInFile, authors
     // Another sign-in of the same person, at the same moment, is a duplicate key: the retry finds it here.
     if (await members.findOne({ identity }, { session }) !== null) throw new AddedMeanwhile()
     const member = { ...newMember(await freeName(names, session), role), identity }
-    // Of a namesake, who was in the users' file or was removed during a request.
+    // Of a namesake in the users' file, or removed during a request.
     await deleteOwn(connection, member.name, session)
     await members.insertOne(member, { session })
     return member
   })
 
-  /** @param {string} id @returns {Promise<Member | null>} @throws {Error} 403, 409 for somebody who may not come in */
+  /** @param {string} id @returns {Promise<Member | null>} @throws {Error} 403, 409 for people that may not come in */
   async function find (id) {
     const member = /** @type {Member | null} */ (await members.findOne({ identity: id }))
     if (member === null) return null
@@ -114,7 +115,7 @@ export function createIdentities ({ connection, models, audit, isInFile, authors
     },
 
     /**
-     * Uses a link up: from now on its owner is who signs in there. Sessions from before end. An identity from before
+     * Uses a link up: from now on the identity there is its owner's. Sessions from before end. An identity from before
      * stays out: it would come in as another person, also after its owner is blocked.
      * @param {string} identity @param {string} secret  of the link
      * @returns {Promise<Member>} @throws {Error} 404, 409

@@ -21,7 +21,7 @@ import mongoose from 'mongoose'
 /** @typedef {{label: string, sha256: string, created_at: Date}} Token */
 
 /**
- * What an administrator did, or who came from the provider.
+ * What an administrator did, or that a person came from the provider.
  * @typedef {object} Act
  * @property {import('mongoose').Types.ObjectId} _id
  * @property {Date} at
@@ -56,7 +56,7 @@ member.index({ 'link.by': 1 })
 member.index({ identity: 1 }, { unique: true, partialFilterExpression: { identity: { $exists: true } } })
 
 /**
- * Somebody who was removed, or whose identity a link replaced: comes back with an invitation alone.
+ * A removed person's identity, or one that a link replaced: it comes back with an invitation alone.
  * @typedef {{_id: string, removed_at: Date}} Removed  `_id`: SHA-256 of the identity
  */
 const removed = new mongoose.Schema({ _id: String, removed_at: Date }, { collection: 'removed_identities', ...options })

@@ -14,7 +14,7 @@ const ALIKE = [/\p{Script=Latin}/u, /\p{Script=Cyrillic}/u, /\p{Script=Greek}/u,
 export const plain = (name) => name.normalize('NFKC').replace(/\s+/g, ' ')
 
 /**
- * Names for somebody who was given a name elsewhere, the best first.
+ * Names for a person with a name from elsewhere, the best first.
  * @param {string[]} given  of any characters
  * @returns {Generator<string>} of names that `isLine` allows; at most `NUMBERS_MAX`
  */

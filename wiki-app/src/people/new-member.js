@@ -8,9 +8,9 @@ const MEMBERS_MAX = 10_000
 
 const TooManyMembers = createError('WIKI_TOO_MANY_MEMBERS', `The list of people has ${MEMBERS_MAX} already.`, 409)
 
-/** The person at the server, who invites the first administrator. */
+/** The person at the server: invites the first administrator. */
 export const SERVER = Object.freeze({ name: 'the server', inFile: true })
-/** In the audit log, for those who come from the provider. */
+/** In the audit log, for people from the provider. */
 export const PROVIDER = Object.freeze({ name: 'OpenID Connect', inFile: true })
 
 const RESERVED = new Set([SERVER, PROVIDER].map(({ name }) => userKey(name)))
@@ -23,7 +23,7 @@ export async function refuseTooMany (members) {
   if (await members.countDocuments({}, { limit: MEMBERS_MAX }) === MEMBERS_MAX) throw new TooManyMembers()
 }
 
-/** @param {string} name @param {Member['role']} role @returns {Member} who cannot sign in yet */
+/** @param {string} name @param {Member['role']} role @returns {Member} without a way to sign in yet */
 export const newMember = (name, role) => ({
   _id: userKey(name),
   name,

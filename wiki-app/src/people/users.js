@@ -8,7 +8,7 @@ import { driverOf } from '../database/driver.js'
 /** Of a password that nobody knows, as strong as the hashes that `hashPassword` makes. */
 const DECOY = '$scrypt$ln=15,r=8,p=3$zUO31ZVowp8Rv6Q9B5/eMQ$OB/8yarPK0ChD5kKc54sjVwt2WgjrNnL6TO2vB921ac'
 
-/** Who comes from the provider alone has no password. */
+/** People from the provider have no password. */
 const CONNECTED = { identity: { $exists: true } }
 
 /** Only tokens that the wiki has made are looked up. */

@@ -32,14 +32,14 @@ const FIELDS = [
 const UNIT_BYTES_MAX = 3
 
 /**
- * What is around the content; it depends on who may write, and on whether the reader is known.
+ * What is around the content; it depends on the rights to write, and on whether the reader is known.
  * @typedef {object} Frame
  * @property {(Buffer | Field)[]} pieces  constant text and fields alternate
  * @property {number} constantBytes
  * @property {string} hash  changes with templates, style sheet and formats
  */
 
-/** @param {AccessMode} mode @param {boolean} isTalk @param {Role} [role]  of a reader who is known @returns {Frame} */
+/** @param {AccessMode} mode @param {boolean} isTalk @param {Role} [role]  of a known reader @returns {Frame} */
 function createFrame (mode, isTalk, role) {
   const pieces = renderView('page', {
     ...toolUrls(NAME),
@@ -77,7 +77,7 @@ const TALK_EXAMPLE = {
 
 /**
  * @param {Shown} page @param {string} noticeHtml @param {Pick<Frame, 'pieces' | 'constantBytes'>} frame
- * @param {string} [person]  the name of a reader who is known
+ * @param {string} [person]  the name of a known reader
  */
 function pour ({
   _id: name, html: stored, subpages, tags, revision, modified_at: modified, content_bytes: contentBytes
@@ -143,7 +143,7 @@ const [FRAMES, TALK_FRAMES] = [framesOf(false), framesOf(true)]
 /** @param {string} name @param {AccessMode} mode */
 const frameOf = (name, mode) => (pageOfTalk(name) === null ? FRAMES : TALK_FRAMES)[mode]
 
-/** Of readers who are known, made when the first one comes: two for each role. @type {Map<string, Frame>} */
+/** Of known readers, made when the first one comes: two for each role. @type {Map<string, Frame>} */
 const MEMBER_FRAMES = new Map()
 
 /** @param {string} name @param {AccessMode} mode @param {Role} role */

@@ -31,8 +31,8 @@ const EDIT = Buffer.from('<button form="_edit" name="section"')
 const VALUE_AND_LABEL = /^ value="(\d+)" aria-label="Edit section ([^"]*)"$/
 
 /**
- * Of a talk page: each of its sections gets a button of the form `_reply` (views/page.eta), before “Edit” as shown. In
- * bytes: a page of 100 topics as one string would take ten times as long as the rest of its view.
+ * Of a talk page: each of its sections gets a button of the form `_reply` (views/page.eta), before “Edit” as shown.
+ * In bytes: a page of 100 topics as one string would take ten times as long as the rest of its view.
  * @param {Buffer} html  of the renderer
  */
 export function withReplies (html) {

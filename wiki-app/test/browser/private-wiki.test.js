@@ -7,8 +7,8 @@ import { assertAccessible, useBrowser } from './helper.js'
 const browser = useBrowser()
 
 for (const javaScriptEnabled of [true, false]) {
-  test(`${javaScriptEnabled ? 'with' : 'without'} JavaScript a stranger signs in, reads, signs out, and “back” shows ` +
-    'nothing any more', async (t) => {
+  test(`${javaScriptEnabled ? 'with' : 'without'} JavaScript a stranger signs in, reads, signs out, and “back” ` +
+    'shows nothing any more', async (t) => {
     const { app, page } = await browser.open(
       t, { javaScriptEnabled }, { ...peopleOnly(t), READ_ACCESS: 'members' })
     await save(app, 'a b', 'zanimivost', bearer('editor'))
