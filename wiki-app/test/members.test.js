@@ -4,6 +4,7 @@ import test from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { MongoClient } from 'mongodb'
+import { newMember } from '../src/people/new-member.js'
 import { BROWSER, createLog, get, save, useWiki } from './helper.js'
 import { bearer, cookieOf, peopleOnly, post, USERS } from './people.js'
 
@@ -373,17 +374,8 @@ test('the list of people goes on after a hundred', async (t) => {
   const uri = wiki.freshUri()
   const app = await wiki.build(t, { ...peopleOnly(t), MONGODB_URI: uri })
   const names = Array.from({ length: 120 }, (_, number) => `Person ${String(number).padStart(3, '0')}`)
-  await withDatabase(uri, (db) => db.collection('members').insertMany(names.map((name) => ({
-    _id: /** @type {any} */ (name.toLowerCase()),
-    name,
-    role: 'reader',
-    password: '',
-    tokens: [],
-    blocked_at: null,
-    link: null,
-    created_at: new Date(),
-    acted_at: null
-  }))))
+  await withDatabase(uri, (db) => db.collection('members')
+    .insertMany(names.map((name) => /** @type {any} */ (newMember(name, 'reader')))))
   const seen = []
   for (let url = '/edit/people'; ;) {
     const { people, next } = (await get(app, url, bearer('admin'))).json()
