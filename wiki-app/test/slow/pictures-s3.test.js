@@ -75,7 +75,7 @@ test('s3: while the store is away pages are served, pictures get 503, and all is
 
   const deleted = await app.inject({ method: 'DELETE', url: `/api/v1${url}` })
   assert.equal(deleted.statusCode, 204)
-  assert.ok(lines.some(({ msg }) => msg === 'a picture\'s bytes could not be removed; they are collected later'))
+  assert.ok(lines.some(({ msg }) => msg === 'the bytes of a file could not be removed; they are collected later'))
   assert.ok(!JSON.stringify(lines).includes(s3.secret))
   await s3.start()
   assert.equal(names(settings).length, 1)
