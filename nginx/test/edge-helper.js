@@ -109,8 +109,10 @@ export async function startEdge (
       args: prepared.args,
       logFile: path.join(directory, 'nginx.log')
     })
-    const up = await waitUntil(() => send(controlPort, '/').then(() => true, () => false), WAIT_MAX_MS)
-    if (!up) throw new Error(`the edge did not start: ${readFileSync(path.join(directory, 'error.log'), 'utf8')}`)
+    let ended = false
+    nginx.exited.then(() => { ended = true })
+    const up = await waitUntil(() => ended || send(controlPort, '/').then(() => true, () => false), WAIT_MAX_MS)
+    if (ended || !up) throw new Error(`the edge did not start: ${readFileSync(path.join(directory, 'error.log'), 'utf8')}`)
     return nginx
   }
   await start().catch(async (error) => {
