@@ -109,7 +109,8 @@ local function finish_brotli(state, text)
   local capacity = brotli.BrotliEncoderMaxCompressedSize(#text)
   local out = ffi.new("uint8_t[?]", capacity)
   local available_in, available_out = ffi.new("size_t[1]", #text), ffi.new("size_t[1]", capacity)
-  local next_in, next_out = ffi.new("const char *[1]", text), ffi.new("uint8_t *[1]", out)
+  local next_in = ffi.new("const char *[1]", { ffi.cast("const char *", text) })
+  local next_out = ffi.new("uint8_t *[1]", { out })
   brotli.BrotliEncoderCompressStream(
     state, BROTLI_FINISH, available_in, next_in, available_out, next_out, nil
   )

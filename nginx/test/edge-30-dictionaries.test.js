@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
@@ -8,6 +8,11 @@ import { startEdge } from './edge-helper.js'
 
 const ZSTD = ['/usr/bin/zstd', '/usr/local/bin/zstd'].find(existsSync)
 const OPTIONS = { compression: true, profile: /** @type {const} */ ('rfc9111') }
+/** libbrotli and its tool know dictionaries since 1.1; Debian 12 has 1.0.9. */
+const BROTLI = ['/usr/bin/brotli', '/usr/local/bin/brotli'].find((file) =>
+  existsSync(file) && /--dictionary/.test(spawnSync(file, ['--help']).output.join('')))
+/** RFC 9842 §4: what comes before the dictionary's hash. */
+const DCB = Buffer.from([0xff, 0x44, 0x43, 0x42])
 /** RFC 9842 §5: a skippable frame of Zstandard, with the dictionary's hash. */
 const DCZ = Buffer.from([0x5e, 0x2a, 0x4d, 0x18, 0x20, 0, 0, 0])
 
@@ -81,6 +86,24 @@ test('the next revision of a page is sent by what differs from the last', { skip
   assert.equal(head.headers['content-encoding'], 'dcz')
   const current = await edge.get('/wiki/a', asking(textOf(1), 'dcz', { 'if-none-match': 'W/"2"' }))
   assert.deepEqual([current.status, current.headers.vary], [304, 'Accept-Encoding, Available-Dictionary'])
+})
+
+test('libbrotli 1.1 sends what differs as dcb, also to a client that takes both', { skip: !BROTLI }, async (t) => {
+  const { edge, save } = await startPages(t)
+  await edge.get('/wiki/a')
+  await save()
+  const file = path.join(edge.directory, 'dictionary')
+  writeFileSync(file, textOf(1))
+  for (const accept of ['dcb', 'gzip, br, zstd, dcb, dcz', 'dcz, dcb']) {
+    const { body, headers } = await edge.get('/wiki/a', asking(textOf(1), accept))
+    const bytes = Buffer.from(body, 'latin1')
+    assert.deepEqual([headers['content-encoding'], headers['content-length']], ['dcb', String(bytes.length)], accept)
+    assert.deepEqual(bytes.subarray(0, 36), Buffer.concat([DCB, hashOf(textOf(1))]))
+    assert.ok(bytes.length < 200, `${bytes.length} bytes`)
+    const decoded = execFileSync(String(BROTLI), ['-dc', '-D', file], { input: bytes.subarray(36) })
+    assert.equal(decoded.toString(), textOf(2))
+  }
+  assert.equal((await edge.get('/wiki/a', asking(textOf(1), 'dcb;q=0.5, dcz'))).headers['content-encoding'], 'dcz')
 })
 
 test('a dictionary costs no request to the origin, whether the edge knows it or not', async (t) => {
