@@ -88,13 +88,13 @@ test('the next revision of a page is sent by what differs from the last', { skip
   assert.deepEqual([current.status, current.headers.vary], [304, 'Accept-Encoding, Available-Dictionary'])
 })
 
-test('libbrotli 1.1 sends what differs as dcb, also to a client that takes both', { skip: !BROTLI }, async (t) => {
+test('libbrotli 1.1 sends what differs as dcb to a client that weighs it higher', { skip: !BROTLI }, async (t) => {
   const { edge, save } = await startPages(t)
   await edge.get('/wiki/a')
   await save()
   const file = path.join(edge.directory, 'dictionary')
   writeFileSync(file, textOf(1))
-  for (const accept of ['dcb', 'gzip, br, zstd, dcb, dcz', 'dcz, dcb']) {
+  for (const accept of ['dcb', 'gzip, br, dcb', 'dcz;q=0.5, dcb']) {
     const { body, headers } = await edge.get('/wiki/a', asking(textOf(1), accept))
     const bytes = Buffer.from(body, 'latin1')
     assert.deepEqual([headers['content-encoding'], headers['content-length']], ['dcb', String(bytes.length)], accept)
@@ -103,7 +103,7 @@ test('libbrotli 1.1 sends what differs as dcb, also to a client that takes both'
     const decoded = execFileSync(String(BROTLI), ['-dc', '-D', file], { input: bytes.subarray(36) })
     assert.equal(decoded.toString(), textOf(2))
   }
-  assert.equal((await edge.get('/wiki/a', asking(textOf(1), 'dcb;q=0.5, dcz'))).headers['content-encoding'], 'dcz')
+  assert.equal((await edge.get('/wiki/a', asking(textOf(1), 'dcb, dcz'))).headers['content-encoding'], 'dcz')
 })
 
 test('a dictionary costs no request to the origin, whether the edge knows it or not', async (t) => {
