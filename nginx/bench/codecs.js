@@ -44,5 +44,6 @@ console.log('coding  KiB of text  bytes sent  ms of processor time: median, most
 for (const { coding, size, ms, bytes } of results) {
   const sorted = [...ms].sort((a, b) => a - b)
   const [median, most] = [sorted[ROUNDS / 2], sorted[ROUNDS - 1]].map((each) => each.toFixed(2).padStart(7))
-  console.log(`${coding.padEnd(6)}  ${String(size / 1024).padStart(11)}  ${String(bytes).padStart(10)}  ${median} ${most}`)
+  const [kib, sent] = [String(size / 1024).padStart(11), String(bytes).padStart(10)]
+  console.log(`${coding.padEnd(6)}  ${kib}  ${sent}  ${median} ${most}`)
 }
