@@ -7,10 +7,16 @@ import path from 'node:path'
 import test from 'node:test'
 import { ROOT } from '@stevec/harness/config'
 import { waitUntil } from '@stevec/harness/processes'
+import { freePorts, releasePorts } from '@stevec/harness/ports'
 import { compare, comparisonLines } from '../src/replay/comparison.js'
+import { startEdge } from '../src/replay/edge.js'
+import { meetPurges } from '../src/replay/met-purges.js'
+import { startOrigin, WARM_UP_PATH } from '../src/replay/origin.js'
+import { createPages } from '../src/replay/pages.js'
 import { replay } from '../src/replay/replay.js'
 import { withPurges } from '../src/replay/schedule.js'
 
+/** @import {Met} from '../src/replay/met-purges.js' */
 /** @import {Family, Plan, ReplayClass, ReplayEvent} from '../src/replay/schedule.js' */
 
 const WAIT_MAX_MS = 60_000
@@ -85,23 +91,30 @@ test('an edge does with each family of settings what the model says', async (t) 
     }
   ])
   const signal = new AbortController().signal
-  const { classes, agree } = await replay({ schedule: scheduleOf(cases), folder: folderFor(t), signal })
+  const { classes, purges_that_met_a_fetch: met, agree } =
+    await replay({ schedule: scheduleOf(cases), folder: folderFor(t), signal })
   for (const [number, { name, reads, failed, measured }] of classes.entries()) {
     const { fetches, stale } = cases[number]
     assert.deepEqual([name, reads, failed], [cases[number].family, cases[number].reads.length, 0])
     assert.deepEqual([measured.fetches, measured.stale], [fetches, stale], name)
     assert.equal(measured.oldest_s > 0, stale > 0, name)
   }
+  assert.deepEqual(met.map(({ family, before, fresh }) => [family, before, fresh]), [
+    ['purge', 'head', true], ['purge', 'body', true], ['bounded', 'head', true], ['bounded', 'body', true]
+  ])
   assert.ok(agree)
 })
 
 test('two requests and 1 % of the reads are the largest difference, and a read without an answer is one', () => {
   const { plan } = scheduleOf([{ family: 'ttl', lifetime_s: 1, reads: [0], edits: [], fetches: 10, stale: 0 }])
-  const compared = (/** @type {number} */ reads, /** @type {number} */ fetches, stale = 0, failed = 0) => {
+  const compared = (
+    /** @type {number} */ reads, /** @type {number} */ fetches, stale = 0, failed = 0, met = /** @type {Met[]} */ ([])
+  ) => {
     const classes = plan.classes.map((one) => ({ ...one, reads }))
     return compare({ ...plan, classes }, {
       fetches: [fetches],
       seen: [{ reads, failed, stale, oldest_ms: 0 }],
+      met,
       late_max_ms: 0
     })
   }
@@ -114,6 +127,33 @@ test('two requests and 1 % of the reads are the largest difference, and a read w
   assert.equal(comparisonLines(compared(100, 10)).at(-1), 'edge and model agree: no count differs')
   assert.equal(comparisonLines(compared(100, 10, 0, 1)).at(-1),
     'edge and model do not agree: 1 read got no answer, and no count differs')
+  const lost = compared(100, 10, 0, 0, [{ family: 'purge', before: 'body', fresh: false }])
+  assert.equal(lost.agree, false)
+  assert.deepEqual(comparisonLines(lost).slice(-2), [
+    'purge: a purge came before the body of an answer, and A READ AFTER IT GOT THE OLD VERSION',
+    'edge and model do not agree: a purge lost against a fetch'
+  ])
+})
+
+test('a purge that meets a fetch and does nothing is found', async (t) => {
+  const { plan } = scheduleOf([
+    { family: 'purge', lifetime_s: 60, purge_delay_s: 1, reads: [0], edits: [], fetches: 1, stale: 0 }
+  ])
+  const signal = new AbortController().signal
+  const found = await freePorts(3)
+  const [port, controlPort, originPort] = found
+  const pages = createPages()
+  const origin = await startOrigin({ port: originPort, classes: plan.classes, pages, purgeLog: null })
+  t.after(async () => {
+    await origin.close()
+    await releasePorts(found)
+  })
+  const edge = await startEdge({
+    directory: folderFor(t), ports: { port, controlPort, originPort }, readyPath: WARM_UP_PATH, signal
+  })
+  t.after(edge.stop)
+  const met = await meetPurges({ plan, origin, port, pages, purge: async () => {}, signal })
+  assert.deepEqual(met.map(({ before, fresh }) => [before, fresh]), [['head', false], ['body', false]])
 })
 
 /**

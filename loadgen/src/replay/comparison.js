@@ -2,6 +2,7 @@ import { countOf } from '../count-of.js'
 
 /** @import {Counts, Plan, ReplayClass} from './schedule.js' */
 /** @import {Seen} from './player.js' */
+/** @import {Met} from './met-purges.js' */
 
 /** Of the reads of a class, and at least so many: milliseconds decide about a read at the end of a lifetime. */
 const TOLERANCE_SHARE = 0.01
@@ -11,19 +12,26 @@ const TOLERANCE_LEAST = 2
  * `difference`: the larger one of fetches and stale reads.
  * @typedef {{name: string, setting: string, reads: number, edits: number, failed: number, measured: Counts,
  *   model: Counts, difference: number, agrees: boolean}} ClassComparison
- * @typedef {Omit<Plan, 'classes'> & {classes: ClassComparison[], late_max_s: number, agree: boolean}} Comparison
+ * @typedef {Omit<Plan, 'classes'> & {classes: ClassComparison[], purges_that_met_a_fetch: Met[], late_max_s: number,
+ *   agree: boolean}} Comparison
  */
 
 /**
  * @param {Plan} plan
- * @param {{fetches: number[], seen: Seen[], late_max_ms: number}} played  by class
+ * @param {{fetches: number[], seen: Seen[], met: Met[], late_max_ms: number}} played  fetches and seen: by class
  * @returns {Comparison} of the classes with reads in the sample
  */
-export function compare ({ classes, ...plan }, { fetches, seen, late_max_ms: lateMaxMs }) {
+export function compare ({ classes, ...plan }, { fetches, seen, met, late_max_ms: lateMaxMs }) {
   const compared = classes
     .map((one, number) => compareClass(one, fetches[number], seen[number]))
     .filter(({ reads }) => reads > 0)
-  return { ...plan, classes: compared, late_max_s: lateMaxMs / 1000, agree: compared.every(({ agrees }) => agrees) }
+  return {
+    ...plan,
+    classes: compared,
+    purges_that_met_a_fetch: met,
+    late_max_s: lateMaxMs / 1000,
+    agree: compared.every(({ agrees }) => agrees) && met.every(({ fresh }) => fresh)
+  }
 }
 
 /**
@@ -76,11 +84,17 @@ export function comparisonLines (comparison) {
     ]))
   ]
   lines.push(`the latest request was sent ${milliseconds(comparison.late_max_s)} after its time`)
-  return [...lines, verdict(comparison)]
+  return [...lines, ...comparison.purges_that_met_a_fetch.map(metLine), verdict(comparison)]
 }
 
+/** @param {Met} met */
+const metLine = ({ family, before, fresh }) =>
+  `${family}: a purge came before the ${before} of an answer, and ` +
+    (fresh ? 'the reads after it got the new version' : 'A READ AFTER IT GOT THE OLD VERSION')
+
 /** @param {Comparison} comparison */
-function verdict ({ classes, agree }) {
+function verdict ({ classes, purges_that_met_a_fetch: met, agree }) {
+  if (met.some(({ fresh }) => !fresh)) return 'edge and model do not agree: a purge lost against a fetch'
   const judged = agree ? classes : classes.filter(({ agrees }) => !agrees)
   const worst = judged.reduce((most, one) => one.difference > most.difference ? one : most)
   const largest = worst.difference === 0

@@ -9,17 +9,21 @@ export const PURGE_LOG_PATH = '/purge-log'
 /** Of no class: it is asked before the play, so that the edge's first request does not count. */
 export const WARM_UP_PATH = '/warm-up'
 
+/** Where an answer may be held up. @typedef {'head' | 'body'} Part */
+
 /** @param {Pick<import('./schedule.js').ReplayEvent, 'class' | 'page' | 'url'>} event @returns {string} a path */
 export const pathOf = (event) => `/${event.class}/${event.page}/${event.url}`
 
 /**
  * Starts an origin on 127.0.0.1 that answers each page with its version, under the setting of its class.
  * @param {{port: number, classes: ReplayClass[], pages: Pages, purgeLog: PurgeLog | null}} parts
- * @returns {Promise<{fetches: number[], close: () => Promise<void>}>} `fetches`: the requests that came, by class
+ * @returns {Promise<{fetches: number[], hold: ReturnType<typeof createHold>['hold'], close: () => Promise<void>}>}
+ *   `fetches`: the requests that came, by class
  * @throws {Error} when the port is taken
  */
 export async function startOrigin ({ port, classes, pages, purgeLog }) {
   const fetches = classes.map(() => 0)
+  const { hold, held } = createHold()
   const server = createServer(async (request, response) => {
     const url = new URL(String(request.url), 'http://origin')
     // The whole seconds of a Date can take up to one from a lifetime.
@@ -38,7 +42,10 @@ export async function startOrigin ({ port, classes, pages, purgeLog }) {
     if (purgeLog !== null && classes[number].family === 'bounded') {
       response.setHeader('Purge-Log-Position', purgeLog.position())
     }
+    await held(url.pathname, 'head')
     if (request.headers['if-none-match'] === `"${version}"`) return response.writeHead(304).end()
+    response.flushHeaders()
+    await held(url.pathname, 'body')
     return response.end(version)
   })
   await new Promise((resolve, reject) => {
@@ -49,7 +56,35 @@ export async function startOrigin ({ port, classes, pages, purgeLog }) {
     server.close(() => resolve())
     server.closeAllConnections()
   })
-  return { fetches, close }
+  return { fetches, hold, close }
+}
+
+/** Holds up the answer to the next request for a path, once it has its version. */
+function createHold () {
+  /** @type {{path: string, part: Part, arrived: () => void, released: Promise<void>} | null} */
+  let next = null
+  return {
+    /**
+     * @param {string} path @param {Part} part  that waits
+     * @returns {{arrived: Promise<void>, release: () => void}} `arrived`: the answer waits
+     */
+    hold (path, part) {
+      let [arrive, release] = [() => {}, () => {}]
+      const arrived = new Promise((/** @type {(value: void) => void} */ resolve) => { arrive = resolve })
+      const released = new Promise((/** @type {(value: void) => void} */ resolve) => { release = resolve })
+      next = { path, part, arrived: arrive, released }
+      return { arrived, release }
+    },
+
+    /** @param {string} path @param {Part} part */
+    async held (path, part) {
+      if (next === null || next.path !== path || next.part !== part) return
+      const { arrived, released } = next
+      next = null
+      arrived()
+      await released
+    }
+  }
 }
 
 /**

@@ -85,7 +85,7 @@ export async function play ({ events, classes, port, pages, purge, progress = ()
  * @param {http.Agent} agent
  * @returns {Promise<number | null>} the version in the answer; null without an answer, or one that is no 200
  */
-function versionAt (port, path, agent) {
+export function versionAt (port, path, agent) {
   return new Promise((resolve) => {
     const signal = AbortSignal.timeout(ANSWER_TIMEOUT_MS)
     const outgoing = http.get({ host: '127.0.0.1', port, path, agent, signal }, (response) => {

@@ -6,6 +6,7 @@ import { request } from '@stevec/harness/request'
 import { compare } from './comparison.js'
 import { startEdge } from './edge.js'
 import { PURGE_LOG_PATH, startOrigin, WARM_UP_PATH } from './origin.js'
+import { meetPurges } from './met-purges.js'
 import { createPages, nameOf } from './pages.js'
 import { play } from './player.js'
 import { createPurgeLog } from './purge-log.js'
@@ -49,7 +50,9 @@ export async function replay ({ schedule: { plan, events }, folder, signal, prog
     if (purgeLog !== null) await applied(purgeLog, signal)
     const purge = purger(plan, edge.control, purgeLog, signal)
     const played = await play({ events, classes: plan.classes.length, port, pages, purge, progress, signal })
-    return compare(plan, { ...played, fetches: origin.fetches })
+    const fetches = [...origin.fetches]
+    const met = await meetPurges({ plan, origin, port, pages, purge, signal })
+    return compare(plan, { ...played, fetches, met })
   } finally {
     await edge?.stop()
     await origin.close()
