@@ -12,6 +12,7 @@ from stevec_advise.classes import ClassError, Classifier, class_given
 from stevec_advise.limits import LimitError, Limits, seconds_of, share_of
 from stevec_advise.log import read_log
 from stevec_advise.replay import USUAL, window_s_of, write_replay
+from stevec_advise.setting import CACHES
 from stevec_advise.table import lines_for, to_json
 from stevec_predict.trace_lines import TraceError
 from stevec_report.command_parser import CommandParser
@@ -40,12 +41,14 @@ examples:
   stevec advise cdn.json --host www.example.org --max-age 1min --class 'pages=^/wiki/'
   stevec advise access.log --stale 0.5% --cache nginx > locations.conf
   stevec advise access.log --stale 1% --replay 60s
+  stevec advise access.log --max-age 60s --for nginx --least waits --replay
 
 --replay takes the part of the log with most reads, and of it all requests of pages that a hash
 chooses, for at most 200 a second on average. The edge is stevec's (rfc9111) and begins empty; a
 small origin answers with the headers of the advice. The purge log of `bounded` is a fifth of the
-bound late. Edge and model agree if every read got its answer, and no count of a class differs both
-by more than 2 and by more than 1 % of its reads.
+bound late. Then purges meet answers that are under way. Edge and model agree if every read got its
+answer, no count of a class differs both by more than 2 and by more than 1 % of its reads, and no
+read after such a purge got the old version.
 
 How sure that is: docs/advice.md. Exit status: 0 advised, 1 edge and model do not agree, 2 wrong
 use, 3 the edge did not start, 130 interrupted.
@@ -84,6 +87,10 @@ def build_parser(prog: str) -> argparse.ArgumentParser:
     parser.add_argument(
         "--trace-params", default="", metavar="A=B,…", help="of a LOG of CSV: time-col, obj-id-col, op-col, delimiter"
     )
+    parser.add_argument(
+        "--for", dest="advised", choices=tuple(CACHES), default="stevec",
+        help="the cache that you have: its advice is marked, and replayed; default stevec",
+    )  # fmt: skip
     parser.add_argument("--cache", choices=tuple(WRITERS), help="print only the configuration of this cache")
     parser.add_argument(
         "--replay", nargs="?", const=USUAL, metavar="TIME",
@@ -128,7 +135,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             )
         advice = advise(site, limits, purge_delay_s=purge_delay_s, least=options.least)
         if window_s is not None:
-            write_replay(options.replay_folder, advice, site.span_ms, window_s)
+            write_replay(options.replay_folder, advice, site.span_ms, window_s, options.advised)
     except (TraceError, LimitError, ClassError) as error:
         parser.error(str(error))
     if options.json:
@@ -138,7 +145,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             WRITERS[options.cache]([(one.log.url_class, one.chosen[options.cache].setting) for one in advice]), end=""
         )
     else:
-        for line in lines_for(site, limits, advice):
+        for line in lines_for(site, limits, advice, options.advised):
             print(line)
     return 0
 

@@ -89,11 +89,13 @@ def sample_of(classes: Sequence[ClassLog], span_ms: int, window_s: float, per_s:
     )
 
 
-def write_replay(folder: str, advice: Sequence[ClassAdvice], span_ms: int, window_s: float) -> None:
+def write_replay(
+    folder: str, advice: Sequence[ClassAdvice], span_ms: int, window_s: float, cache: str = "stevec"
+) -> None:
     """Write the sample's plan (one JSON object) and schedule (a line of JSON for each request, in the order of time)
-    into `folder`. LimitError as `sample_of`, OSError if the folder cannot be written."""
+    into `folder`, under the advice for `cache`. LimitError as `sample_of`, OSError if the folder cannot be written."""
     sample = sample_of([one.log for one in advice], span_ms, window_s)
-    settings = [_played(one.chosen["stevec"].setting) for one in advice]
+    settings = [_played(one.chosen[cache].setting) for one in advice]
     plan = {
         "begin_s": sample.begin_ms / 1000,
         "window_s": sample.span_ms / 1000,
@@ -102,7 +104,7 @@ def write_replay(folder: str, advice: Sequence[ClassAdvice], span_ms: int, windo
         "pages": sample.paths,
         "requests_per_s_max": REQUESTS_PER_S,
         "classes": [
-            _class_json(log, setting, one.chosen["stevec"].setting.words, sample.span_ms)
+            _class_json(log, setting, one.chosen[cache].setting.words, sample.span_ms)
             for one, log, setting in zip(advice, sample.classes, settings, strict=True)
         ],
     }

@@ -12,8 +12,17 @@ from stevec_report.wording import count_of, grouped, percent, three_digits
 HEAD = f"  {'':2}{'setting':20} {'asks the origin':>26} {'waits':>8} {'stale reads':>24} {'oldest':>9}"
 
 
-def lines_for(site: SiteLog, limits: Limits, advice: list[ClassAdvice]) -> list[str]:
-    """The whole text, a line each."""
+# How the table names the cache whose advice is marked.
+NAMES = {
+    "nginx": "a stock nginx",
+    "varnish": "Varnish",
+    "cloudflare": "Cloudflare",
+    "stevec": "stevec's edge, which knows all settings",
+}
+
+
+def lines_for(site: SiteLog, limits: Limits, advice: list[ClassAdvice], cache: str = "stevec") -> list[str]:
+    """The whole text, a line each. `cache`: whose advice is marked, one of `CACHES`."""
     reads = sum(len(one.log.reads) for one in advice)
     hours = site.span_ms / 3_600_000
     bad = sum(facts.bad for facts in site.facts)
@@ -22,11 +31,10 @@ def lines_for(site: SiteLog, limits: Limits, advice: list[ClassAdvice]) -> list[
         + (f"; {count_of(bad, 'line')} could not be read" if bad else "")
         + (f"; {count_of(site.unclassed, 'read')} of no class" if site.unclassed else ""),
         f"limits of each class: {_limits(limits)}",
-        "* is the advice for stevec's edge, which knows all settings; shares are of reads, intervals those of the next "
-        "such log",
+        f"* is the advice for {NAMES[cache]}; shares are of reads, intervals those of the next such log",
     ]
     for one in sorted(advice, key=lambda one: -len(one.log.reads)):
-        lines += ["", *_class_lines(one)]
+        lines += ["", *_class_lines(one, cache)]
     lines += ["", "a configuration: add --cache nginx, --cache varnish or --cache cloudflare"]
     return lines
 
@@ -37,15 +45,15 @@ def _limits(limits: Limits) -> str:
     return ", ".join(part for part in (share, oldest) if part)
 
 
-def _class_lines(one: ClassAdvice) -> list[str]:
+def _class_lines(one: ClassAdvice, cache: str) -> list[str]:
     zipf = "" if one.zipf is None else f", popularity Zipf {one.zipf:.2f}"
     lines = [
         f"{one.log.url_class.name}: {count_of(len(one.log.path), 'URL')}, {grouped(len(one.log.reads))} reads{zipf}, "
         f"{count_of(len(one.log.edits), 'edit')}  ({one.log.url_class.pattern})",
         HEAD,
     ]
-    lines += [_row(found, found is one.chosen["stevec"]) for found in one.found]
-    others = ", ".join(f"{cache} {one.chosen[cache].setting.words}" for cache in CACHES if cache != "stevec")
+    lines += [_row(found, found is one.chosen[cache]) for found in one.found]
+    others = ", ".join(f"{other} {one.chosen[other].setting.words}" for other in CACHES if other != cache)
     return [*lines, f"  elsewhere: {others}"]
 
 

@@ -202,6 +202,26 @@ test('stevec advise --replay plays the busiest part of a log, and edge and model
   assert.ok(byName['/wiki/'].measured.stale > 0 && byName['/news/'].measured.stale > 0)
 })
 
+test('the settings for another cache are played as well: swr answers at once, and asks behind the reader', (t) => {
+  const folder = folderFor(t)
+  const [file, edits] = ['access.csv', 'edits.csv'].map((name) => path.join(folder, name))
+  // A read each 0.7 s: with a lifetime of 4 s, each seventh comes 0.2 s after its end.
+  const reads = Array.from({ length: 90 }, (_, index) => `${1_764_000_000 + index * 0.7},/wiki/A`)
+  writeFileSync(file, reads.join('\n'))
+  writeFileSync(edits, `${1_764_000_020.1},/wiki/A`)
+  const args = [
+    'advise', file, '--trace-params', 'time-col=1,obj-id-col=2', '--edits', edits, '--max-age', '5s', '--for', 'nginx',
+    '--least', 'waits', '--replay', '12s'
+  ]
+  const { status, stdout, stderr } = spawnSync(path.join(ROOT, 'stevec'), args, { encoding: 'utf8' })
+  assert.equal(status, 0, stdout + stderr)
+  assert.match(stdout, /^\* is the advice for a stock nginx;/m)
+  assert.match(stdout, /^ {2}\* swr 4 \+ 1 s /m)
+  const [, model] = /^ {2}\S+ +swr 4 \+ 1 s +\d+ +\d+ +(\d+) /m.exec(stdout) ?? []
+  assert.equal(model, '3')
+  assert.match(stdout, /edge and model agree/)
+})
+
 test('an interrupt ends the edge and removes its folder', async (t) => {
   const folder = folderFor(t)
   const args = ['advise', writeLog(folder), '--replay', '--max-age', '30s']
