@@ -2,7 +2,7 @@ import neostandard from 'neostandard'
 import { packageDirection } from './.ci/package-direction.js'
 
 const BROWSER_GLOBALS = [
-  'addEventListener', 'getComputedStyle', 'document', 'location', 'localStorage', 'navigator', 'sessionStorage',
+  'addEventListener', 'caches', 'document', 'getComputedStyle', 'location', 'localStorage', 'navigator', 'sessionStorage',
   'window', 'ClipboardEvent', 'DataTransfer', 'DragEvent', 'Event', 'File', 'FileList', 'XMLHttpRequest'
 ]
 

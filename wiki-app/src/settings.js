@@ -156,6 +156,10 @@ export const SETTINGS = {
     default: 'everyone',
     does: 'the readers: `everyone`, or with `ACCESS=users` `members`, see below'
   }),
+  OFFLINE_READING: choice(['on', 'off'], {
+    default: 'on',
+    does: 'whether browsers keep pages that were read, for when the wiki cannot be reached, see below'
+  }),
   USERS_FILE: optional(text(isThere, {
     allowed: 'the path of a file that wiki-app/bin/user.js has made; for ACCESS=users alone',
     does: 'people that are not kept in the database, see below; read at the start'

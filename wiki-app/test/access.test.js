@@ -27,6 +27,7 @@ const DEMANDS = {
   'GET /status.json': 'anyone',
   'GET /readyz': 'anyone',
   'GET /favicon.ico': 'anyone',
+  'GET /offline.js': 'anyone',
   'GET /assets/style.css': 'anyone',
   'GET /assets/icon.svg': 'anyone',
   'GET /assets/page.js': 'anyone',

@@ -40,6 +40,7 @@ test('an environment without settings gives the defaults; other variables are ig
     LOG_VIEWS_PER_S: 10,
     ACCESS: 'open',
     READ_ACCESS: 'everyone',
+    OFFLINE_READING: 'on',
     WATCH_FAN_OUT: 'on-read',
     OIDC_NEW_PEOPLE: 'none',
     WRITES_PER_MINUTE: 60,

@@ -17,7 +17,7 @@ const wiki = useWiki()
 const READ_BY_CRAWLERS = [
   '/', '/wiki', '/wiki/', '/wiki/*', '/wiki/stevec', '/s/:id', '/pages', '/tags', '/tags/:tag', '/changes',
   '/changes.atom', '/files', '/files/:file', '/files/:file/:name', '/robots.txt', '/sitemap.xml', '/sitemap/:part',
-  '/favicon.ico',
+  '/favicon.ico', '/offline.js',
   // Without a link to them.
   '/healthz', '/readyz', '/purge-log'
 ]

@@ -19,7 +19,7 @@ const membersOnly = (t) => ({ ...peopleOnly(t), READ_ACCESS: 'members' })
  * feed and the links of mails are for those with their secret.
  */
 const FOR_STRANGERS = new Set([
-  'GET /healthz', 'GET /readyz', 'GET /robots.txt', 'GET /favicon.ico',
+  'GET /healthz', 'GET /readyz', 'GET /robots.txt', 'GET /favicon.ico', 'GET /offline.js',
   'GET /edit/sign-in', 'POST /edit/sign-in', 'POST /edit/sign-out',
   'POST /edit/sign-in/oidc', 'GET /edit/sign-in/oidc/callback',
   ...['/invitations/:secret', '/digests/confirm/:secret', '/digests/stop/:secret'].flatMap((url) =>

@@ -135,3 +135,6 @@ if (document.querySelector('article [data-task]')) import('./tasks.js')
 
 document.querySelector('header form[role] input')
   ?.addEventListener('focus', () => import('./search-names.js'), { once: true })
+
+const { offline } = document.documentElement.dataset
+if (offline) navigator.serviceWorker?.register(offline, { updateViaCache: 'all' }).catch(() => {})
