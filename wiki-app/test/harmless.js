@@ -13,6 +13,17 @@ const MATH = [
 ].join('|')
 const MATH_TAGS = 'math|semantics|annotation|mrow|mi|mn|mo|mtext|mspace|mstyle|mpadded|mphantom|mfrac|msqrt|mroot|' +
   'msub|msup|msubsup|munder|mover|munderover|mtable|mtr|mtd'
+const NUMBERS = '[-+.\\d ,]*'
+/** Attributes of a diagram: numbers, words, and the page's colours. */
+const DIAGRAM = [
+  `(?:viewbox|width|height|[xyr]|[cr][xy]|[xy][12]|d[xy]|points|stroke-width|stroke-dasharray|font-size)="${NUMBERS}"`,
+  '(?:fill|stroke)="(?:none|var\\(--(?:ink|soft|line|edge|tint|paper)\\))"', 'd="[-+.\\d ,A-Za-z]*"',
+  '(?:stroke-linejoin|text-anchor|text-decoration|font-weight|font-style)="[-\\w ]+"', 'font-family="var\\(--mono\\)"',
+  'transform="(?:(?:translate|rotate|scale)\\([-+.\\d ,]*\\) ?)+"'
+].join('|')
+const DIAGRAM_TAGS = 'g|rect|line|polyline|polygon|path|circle|ellipse|text|tspan'
+const SVG = `svg viewbox="${NUMBERS}" width="${NUMBERS}" height="${NUMBERS}" role="img" aria-label="[^"<]*" ` +
+  'font-family="system-ui,sans-serif"'
 const TAG = new RegExp(`^<(?:${[
   '/?(?:p|blockquote|pre|code|em|strong|s|b|del|i|ins|kbd|mark|small|sub|sup|u|ul|ol|li|label|details|summary|table|thead|tbody|tr|th|td)|' +
     '/(?:h[2-6]|a|span|div|nav|section|button)|[bh]r /',
@@ -21,6 +32,7 @@ const TAG = new RegExp(`^<(?:${[
   'div class="heading(?: text-title)?"|div class="callout callout-(?:note|tip|important|warning|caution)"|p class="callout-title"|nav class="contents" aria-label="Contents"|details open|' +
     'section class="footnotes" aria-label="Notes"',
   `(?:${MATH_TAGS})(?: (?:${MATH}))*|/(?:${MATH_TAGS})|(?:div|span) class="math"`,
+  `div class="diagram"|${SVG}|/svg|(?:${DIAGRAM_TAGS})(?: (?:${DIAGRAM}))*|/(?:${DIAGRAM_TAGS})`,
   'button form="_edit" name="section" value="[1-9]\\d*" aria-label="Edit section “[^"]*”"',
   'code class="language-[^"]*"|span class="(?:hljs|language)-[^"]*"|t[hd] class="(?:left|center|right)"',
   'img src="/files/[0-9a-f]{32}\\.(?:png|jpg|webp|gif)"(?: title="[^"]*")? alt="[^"]*" ' +

@@ -103,7 +103,7 @@ addEventListener('keydown', (event) => {
   else element.click()
 })
 
-const wide = document.querySelectorAll('article :is(pre,table,.math,math:not([display]))')
+const wide = document.querySelectorAll('article :is(pre,table,.math,.diagram,math:not([display]))')
 for (const box of /** @type {NodeListOf<HTMLElement>} */ (wide)) {
   if (box.scrollWidth > box.clientWidth) box.tabIndex = 0
   if (!navigator.clipboard || box.tagName !== 'PRE') continue

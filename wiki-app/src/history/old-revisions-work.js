@@ -4,17 +4,21 @@ import difference from './difference.js'
 
 const encoder = new TextEncoder()
 
+/** @import {Drawings} from '../markdown/diagrams.js' */
 /** @typedef {string | Uint8Array} Text  Markdown, or a BSON document with Markdown as `content` */
+/** @typedef {{markdown: Text, htmlMaxBytes: number, drawings?: Drawings}} OldText */
 
 /**
  * Bytes cost the main thread least.
- * @param {{markdown: Text, htmlMaxBytes: number} | {before: Text, after: Text}} task
- * @returns {{html: Uint8Array | null} | import('./difference.js').Difference} null when the HTML would be too long
+ * @param {OldText | {before: Text, after: Text}} task
+ * @returns {{html: Uint8Array | null, diagrams: string[]} | import('./difference.js').Difference} null when the HTML
+ *   would be too long; with `diagrams` the next call needs `drawings`
  */
 export default function work (task) {
   if (!('markdown' in task)) return difference({ before: textOf(task.before), after: textOf(task.after) })
-  const { html, bytes } = toHtml({ markdown: textOf(task.markdown), maxBytes: task.htmlMaxBytes })
-  return { html: bytes > task.htmlMaxBytes ? null : encoder.encode(html) }
+  const { markdown, htmlMaxBytes, drawings } = task
+  const { html, bytes, diagrams } = toHtml({ markdown: textOf(markdown), maxBytes: htmlMaxBytes, drawings })
+  return { html: bytes > htmlMaxBytes ? null : encoder.encode(html), diagrams }
 }
 
 /** @param {Text} text @returns {string} */

@@ -2,10 +2,12 @@ import createError from '@fastify/error'
 import { LRUCache } from 'lru-cache'
 import { retryAfter } from '../http/retry-after.js'
 import { createLimit } from '../process/limit.js'
+import { createDiagrams } from '../markdown/draw-diagrams.js'
 import { createPool } from '../threads/pool.js'
 
 /** @import {History, RevisionItem} from './history.js' */
 /** @import {Difference} from './difference.js' */
+/** @import {Diagrams} from '../markdown/draw-diagrams.js' */
 
 const Busy = createError('WIKI_PAST_BUSY', 'Many readers look at old texts just now. Try again in a moment.', 503)
 const TooCostly = createError('WIKI_PAST_TOO_COSTLY', 'This text is too long or too complicated to be shown here. ' +
@@ -34,9 +36,11 @@ const POOL = {
  * The thread serves only readers. Results are never in the database (docs/decisions/0019).
  * @typedef {{run: (task: any, options?: {bytes?: number}) => Promise<any>, close: () => Promise<void>}} Pool
  * @typedef {Pick<import('../pages/store.js').PageStore, 'findUnmarkedHtml'>} Store
- * @param {{history: History, store: Store, htmlMaxBytes: number, pool?: Pool}} options
+ * @param {{history: History, store: Store, htmlMaxBytes: number, pool?: Pool, diagrams?: Diagrams}} options
  */
-export function createOldRevisions ({ history, store, htmlMaxBytes, pool = createPool(POOL) }) {
+export function createOldRevisions ({
+  history, store, htmlMaxBytes, pool = createPool(POOL), diagrams = createDiagrams()
+}) {
   /** @type {LRUCache<string, Buffer | Difference | Refusal, () => Promise<Buffer | Difference>>} */
   const cache = new LRUCache({
     maxSize: CACHE_MAX_BYTES,
@@ -83,7 +87,8 @@ export function createOldRevisions ({ history, store, htmlMaxBytes, pool = creat
       const newest = await store.findUnmarkedHtml(page, revision)
       if (newest !== null) return newest
       const markdown = await history.textAsBson(id)
-      const { html } = await pool.run({ markdown, htmlMaxBytes }, { bytes: markdown.length })
+      const { html } = await diagrams.drawn((drawings) =>
+        pool.run({ markdown, htmlMaxBytes, drawings }, { bytes: markdown.length }))
       if (html === null) throw new TooCostly()
       return Buffer.from(html.buffer, 0, html.length)
     }),
@@ -100,7 +105,9 @@ export function createOldRevisions ({ history, store, htmlMaxBytes, pool = creat
     /** Nothing of what is worked out stays in this process. */
     forget: () => cache.clear(),
 
-    close: () => pool.close()
+    async close () {
+      await Promise.all([pool.close(), diagrams.close()])
+    }
   }
 }
 

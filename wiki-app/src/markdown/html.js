@@ -3,6 +3,7 @@ import { autolinks } from './autolinks.js'
 import { callouts } from './callouts.js'
 import { highlight } from './code.js'
 import { comments } from './comments.js'
+import { diagrams, diagramsIn } from './diagrams.js'
 import { footnotes } from './footnotes.js'
 import { createFormulas } from './formulas.js'
 import { headings } from './headings.js'
@@ -23,30 +24,38 @@ const NESTING_MAX = 40
 const markdownIt = new MarkdownIt('commonmark', { html: false, maxNesting: NESTING_MAX, xhtmlOut: false, highlight })
   .enable(['table', 'strikethrough'])
   .use(tables).use(maths).use(callouts).use(comments).use(htmlTags).use(autolinks)
-  .use(wikiLinks).use(footnotes).use(links).use(headings).use(taskLists)
+  .use(wikiLinks).use(footnotes).use(links).use(headings).use(taskLists).use(diagrams)
 
 /**
- * Names of linked pages, labels of defined notes, what makes formulas HTML.
- * @typedef {{links: Set<string>, footnotes: Set<string>, formulas: import('./formulas.js').Formulas}} PageEnv
+ * Names of linked pages, labels of defined notes, what makes formulas HTML, drawings with the characters left for them.
+ * @typedef {{links: Set<string>, footnotes: Set<string>, formulas: import('./formulas.js').Formulas,
+ *   drawings: {bySource: Drawings, charsLeft: number}}} PageEnv
  */
+/** @import {Drawings} from './diagrams.js' */
 
 /**
- * @param {{markdown: string, maxBytes: number}} task  `maxBytes` of HTML with all its links marked as missing
- * @returns {{bytes: number, html: string, links: string[]}} `html`: safe to show; '' when `bytes` exceeds the limit
+ * @param {{markdown: string, maxBytes: number, drawings?: Drawings}} task  `maxBytes` of HTML with all its links marked
+ *   as missing
+ * @returns {{bytes: number, html: string, links: string[], diagrams: string[]}} `html`: safe to show; '' when `bytes`
+ *   exceeds the limit, or when there are `diagrams`, which the next call needs as `drawings`
  */
-export default function toHtml ({ markdown, maxBytes }) {
-  const env = createEnv(maxBytes)
-  const rendered = markdownIt.render(markdown, env)
-  if (rendered.length > maxBytes) return { bytes: Buffer.byteLength(rendered), html: '', links: [] }
+export default function toHtml ({ markdown, maxBytes, drawings }) {
+  const env = createEnv(maxBytes, drawings)
+  const tokens = markdownIt.parse(markdown, env)
+  const diagrams = drawings === undefined ? diagramsIn(tokens) : []
+  if (diagrams.length > 0) return { bytes: 0, html: '', links: [], diagrams }
+  const rendered = markdownIt.renderer.render(tokens, markdownIt.options, env)
+  if (rendered.length > maxBytes) return { bytes: Buffer.byteLength(rendered), html: '', links: [], diagrams }
   const html = sanitize(rendered)
   const bytes = Buffer.byteLength(html) + markBytesMax(html)
-  return { bytes, html: bytes > maxBytes ? '' : html, links: [...env.links] }
+  return { bytes, html: bytes > maxBytes ? '' : html, links: [...env.links], diagrams }
 }
 
-/** @param {number} maxChars  of formulas @returns {PageEnv} */
-const createEnv = (maxChars) => ({
+/** @param {number} maxChars  of formulas, and twice of drawings @param {Drawings} [bySource] @returns {PageEnv} */
+const createEnv = (maxChars, bySource = new Map()) => ({
   links: new Set(),
   footnotes: new Set(),
+  drawings: { bySource, charsLeft: maxChars / 2 },
   formulas: createFormulas({ maxChars, escapeHtml: markdownIt.utils.escapeHtml })
 })
 

@@ -2,8 +2,10 @@ import createError from '@fastify/error'
 import { readableSize } from '../readable.js'
 import { CPU_MAX_MS, createAuthorsPool } from '../threads/authors.js'
 import { TooCostly } from '../threads/pool.js'
+import { createDiagrams } from './draw-diagrams.js'
 import { RENDERER_VERSION } from './version.js'
 
+/** @import {Diagrams} from './draw-diagrams.js' */
 /** @import {Pool} from '../threads/pool.js' */
 
 const TooLarge = createError(
@@ -37,9 +39,11 @@ const SHORT_MAX_BYTES = 65_536
 
 /**
  * A slow text delays only its author.
- * @param {{maxBytes: number, cpuMaxMs?: number, pool?: Pool}} options  `maxBytes`: of the Markdown
+ * @param {{maxBytes: number, cpuMaxMs?: number, pool?: Pool, diagrams?: Diagrams}} options  `maxBytes`: of the Markdown
  */
-export function createRenderer ({ maxBytes, cpuMaxMs = CPU_MAX_MS, pool = createAuthorsPool({ cpuMaxMs }) }) {
+export function createRenderer ({
+  maxBytes, cpuMaxMs = CPU_MAX_MS, pool = createAuthorsPool({ cpuMaxMs }), diagrams = createDiagrams()
+}) {
   return {
     version: RENDERER_VERSION,
 
@@ -53,18 +57,19 @@ export function createRenderer ({ maxBytes, cpuMaxMs = CPU_MAX_MS, pool = create
       const contentBytes = Buffer.byteLength(markdown)
       if (contentBytes > maxBytes) throw new TooLarge(readableSize(maxBytes))
       const htmlMaxBytes = htmlBytesMax(contentBytes, maxBytes)
-      const task = { markdown, maxBytes: htmlMaxBytes }
-      const givesWay = yields || contentBytes > SHORT_MAX_BYTES
-      const { bytes, html, links } = await pool.run(task, { bytes: contentBytes, yields: givesWay }).catch((error) => {
-        throw error instanceof TooCostly ? new TooComplicated(cpuMaxMs / 1000) : error
-      })
+      const options = { bytes: contentBytes, yields: yields || contentBytes > SHORT_MAX_BYTES }
+      const { bytes, html, links } = await diagrams
+        .drawn((drawings) => pool.run({ markdown, maxBytes: htmlMaxBytes, drawings }, options))
+        .catch((error) => { throw error instanceof TooCostly ? new TooComplicated(cpuMaxMs / 1000) : error })
       if (bytes > htmlMaxBytes) throw new TooLargeHtml(...[contentBytes, bytes, htmlMaxBytes].map(readableSize))
       return { contentBytes, html, links }
     },
 
     warm: pool.warm,
 
-    close: pool.close
+    async close () {
+      await Promise.all([pool.close(), diagrams.close()])
+    }
   }
 }
 

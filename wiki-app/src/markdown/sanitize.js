@@ -1,5 +1,6 @@
 import sanitizeHtml from 'sanitize-html'
 import { CALLOUTS } from './callouts.js'
+import { DIAGRAM_ATTRIBUTES } from './diagram-elements.js'
 import { MATH_ATTRIBUTES, MATH_CLASSES } from './math-elements.js'
 
 const HEADINGS = ['h2', 'h3', 'h4', 'h5', 'h6']
@@ -11,7 +12,7 @@ const ALLOWED = {
     'span', 'td', 'p', 'li', 'a', 'code', 'div', 'tr', 'em', 'strong', 'label', 'input', ...HEADINGS, 'ul', 'pre', 'th',
     'br', 'hr', 'blockquote', 's', 'img', 'ol', 'table', 'thead', 'tbody', 'nav', 'section', 'details', 'summary',
     'b', 'button', 'del', 'i', 'ins', 'kbd', 'mark', 'small', 'sub', 'sup', 'u',
-    ...Object.keys(MATH_ATTRIBUTES)
+    ...Object.keys(MATH_ATTRIBUTES), ...Object.keys(DIAGRAM_ATTRIBUTES)
   ],
   allowedAttributes: {
     ...Object.fromEntries(HEADINGS.map((tag) => [tag, ['id']])),
@@ -25,14 +26,15 @@ const ALLOWED = {
     nav: ['class', 'aria-label'],
     section: ['class', 'aria-label'],
     ...Object.fromEntries(['code', 'span', 'div', 'p', 'th', 'td'].map((tag) => [tag, ['class']])),
-    ...MATH_ATTRIBUTES
+    ...MATH_ATTRIBUTES,
+    ...DIAGRAM_ATTRIBUTES
   },
   allowedClasses: {
     a: ['anchor'],
     li: ['task'],
     nav: ['contents'],
     section: ['footnotes'],
-    div: ['heading', 'text-title', 'math', 'callout', ...CALLOUTS.map((kind) => `callout-${kind}`)],
+    div: ['heading', 'text-title', 'math', 'diagram', 'callout', ...CALLOUTS.map((kind) => `callout-${kind}`)],
     p: ['callout-title'],
     code: ['language-*'],
     span: ['hljs-*', 'language-*', 'math'],

@@ -9,7 +9,7 @@ import { sectionWork } from '../writing/section-work.js'
  * @typedef {import('../writing/markers.js').Texts} Texts
  * @typedef {import('../writing/markers.js').Merged} Merged
  * @typedef {import('../writing/section-work.js').OfSection} OfSection
- * @typedef {{markdown: string, maxBytes: number} | {yaml: string} | {linksOf: string, placesMax: number}} OfText
+ * @typedef {Parameters<typeof toHtml>[0] | {yaml: string} | {linksOf: string, placesMax: number}} OfText
  * @typedef {{known: Known | null} | {refusal: string}} FrontMatter
  * @param {OfText | Texts | OfSection} task
  * @returns {ReturnType<typeof toHtml> | FrontMatter | Merged | ReturnType<typeof sectionWork> |
