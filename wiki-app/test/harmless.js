@@ -18,7 +18,7 @@ const NUMBERS = '[-+.\\d ,]*'
 const DIAGRAM = [
   `(?:viewbox|width|height|[xyr]|[cr][xy]|[xy][12]|d[xy]|points|stroke-width|stroke-dasharray|font-size)="${NUMBERS}"`,
   '(?:fill|stroke)="(?:none|var\\(--(?:ink|soft|line|edge|tint|paper)\\))"', 'd="[-+.\\d ,A-Za-z]*"',
-  '(?:stroke-linejoin|text-anchor|text-decoration|font-weight|font-style)="[-\\w ]+"', 'font-family="var\\(--mono\\)"',
+  '(?:text-anchor|text-decoration|font-weight|font-style)="[-\\w ]+"', 'font-family="var\\(--mono\\)"',
   'transform="(?:(?:translate|rotate|scale)\\([-+.\\d ,]*\\) ?)+"'
 ].join('|')
 const DIAGRAM_TAGS = 'g|rect|line|polyline|polygon|path|circle|ellipse|text|tspan'

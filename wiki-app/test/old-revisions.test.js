@@ -96,7 +96,7 @@ test('concurrent requests for one difference share its computation, and the resu
 test('concurrent requests for one revision share its rendering, and the result is cached', async (t) => {
   const { past, tasks, finish } = pastOf(t)
   const asked = Array.from({ length: 20 }, () => past.html(item(1)))
-  await finish({ html: new TextEncoder().encode('<p>once</p>') })
+  await finish({ html: new TextEncoder().encode('<p>once</p>'), diagrams: [] })
   assert.deepEqual([...new Set((await Promise.all(asked)).map(String))], ['<p>once</p>'])
   await past.html(item(1))
   assert.equal(tasks.length, 1)
@@ -121,7 +121,7 @@ test('when too many renderings run or wait, further ones get 503 before their te
   for (const error of refused) {
     assert.deepEqual([error.statusCode, error.headers], [503, { 'retry-after': '2' }])
   }
-  for (let index = 0; index < 18; index++) await finish({ html: new Uint8Array() })
+  for (let index = 0; index < 18; index++) await finish({ html: new Uint8Array(), diagrams: [] })
   assert.deepEqual([...new Set(await Promise.all(outcomes.slice(0, 18)))], [200])
   assert.equal(reads.length, 18)
 })

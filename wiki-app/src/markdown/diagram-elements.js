@@ -2,7 +2,7 @@
 export const COLOURS = ['none', ...['ink', 'soft', 'line', 'edge', 'tint', 'paper'].map((name) => `var(--${name})`)]
 
 const paint = ['fill', 'stroke'].map((name) => ({ name, values: COLOURS }))
-const STROKE = [...paint, 'stroke-width', 'stroke-dasharray', 'stroke-linejoin']
+const STROKE = [...paint, 'stroke-width', 'stroke-dasharray']
 const LETTERS = [
   'font-size', 'font-weight',
   { name: 'font-style', values: ['italic'] },

@@ -9,8 +9,7 @@ const NUMBERS = /^(?:[-+.\d\s,]|\de[-+]\d)*$/
 const VALUES = {
   d: /^[-+.\d\s,MLHVCSQTAZ]*$/i,
   transform: /^(?:(?:translate|scale|rotate)\([-+.\d\s,]*\)\s*)+$/,
-  'font-weight': /^(?:\d+|bold)$/,
-  'stroke-linejoin': /^round$/
+  'font-weight': /^(?:\d+|bold)$/
 }
 /** The library's variables for colours: src/theme.ts of beautiful-mermaid. @type {Record<string, string>} */
 const COLOURS = {
@@ -29,6 +28,8 @@ const COLOURS = {
   'var(--_inner-stroke)': 'var(--line)',
   'var(--_key-badge)': 'var(--paper)'
 }
+/** What need not be written. @type {Record<string, string>} */
+const DEFAULTS = { rx: '0', ry: '0', 'stroke-width': '1', 'font-weight': '400', 'text-anchor': 'start' }
 /** Two digits: a tenth of a pixel is not seen. */
 const LONG_NUMBER = /-?\d+\.\d{2,}(?:e[-+]\d+)?/g
 
@@ -93,7 +94,7 @@ function attributesOf (name, attributes) {
   const mono = attributes.class === 'mono' ? { 'font-family': 'var(--mono)' } : {}
   return Object.entries({ ...attributes, ...mono }).map(([key, value]) => {
     const rule = DIAGRAM_ATTRIBUTES[name].find((each) => (typeof each === 'string' ? each : each.name) === key)
-    if (rule === undefined || (/^r[xy]$/.test(key) && value === '0')) return ''
+    if (rule === undefined || DEFAULTS[key] === value) return ''
     const written = key === 'fill' || key === 'stroke' ? colourOf(value, name, key) : number(value)
     const fits = typeof rule === 'string' ? (VALUES[key] ?? NUMBERS).test(written) : rule.values.includes(written)
     return fits ? ` ${key}="${written}"` : ''

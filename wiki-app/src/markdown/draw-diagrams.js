@@ -9,7 +9,7 @@ const CPU_MAX_MS = 3_000
 const PAGE_CPU_MAX_MS = 6_000
 const POOL = {
   filename: new URL('diagram-work.js', import.meta.url).href,
-  // The library takes 60 MiB; most wikis have few diagrams.
+  // The library takes 80 MB; most wikis have few diagrams.
   threads: { min: 0, max: 1 },
   cpuMaxMs: CPU_MAX_MS,
   wallMaxMs: 60_000,

@@ -51,11 +51,11 @@ export default function toHtml ({ markdown, maxBytes, drawings }) {
   return { bytes, html: bytes > maxBytes ? '' : html, links: [...env.links], diagrams }
 }
 
-/** @param {number} maxChars  of formulas, and twice of drawings @param {Drawings} [bySource] @returns {PageEnv} */
+/** @param {number} maxChars  of formulas; drawings have three quarters @param {Drawings} [bySource] @returns {PageEnv} */
 const createEnv = (maxChars, bySource = new Map()) => ({
   links: new Set(),
   footnotes: new Set(),
-  drawings: { bySource, charsLeft: maxChars / 2 },
+  drawings: { bySource, charsLeft: maxChars * 3 / 4 },
   formulas: createFormulas({ maxChars, escapeHtml: markdownIt.utils.escapeHtml })
 })
 

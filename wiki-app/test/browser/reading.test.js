@@ -185,6 +185,46 @@ test('the preview shows formulas', async (t) => {
   assert.ok((await fraction.boundingBox())?.height ?? 0 > 10)
 })
 
+const DIAGRAM = `graph LR\n  ${'abcdefghij'.split('').map((name) => `${name}[Step ${name}]`).join(' --> ')}`
+
+test('a diagram is drawn without a script, in the colours of the page, and scrolls in its own box', async (t) => {
+  const { app, page, visit } = await browser.open(t, PHONE)
+  await write(app, 'a', `\`\`\`mermaid\n${DIAGRAM}\n\`\`\`\n\nThe end.`)
+  const silent = await visit({ javaScriptEnabled: false })
+  await silent.goto('/wiki/a')
+  const image = silent.getByRole('img', { name: 'Flowchart: Step a, Step b' })
+  const box = await image.boundingBox()
+  assert.ok(box && box.width > 2 * PHONE.viewport.width && box.height > 40, JSON.stringify(box))
+  const arrows = await image.locator('g[transform] polygon').count()
+  assert.equal(arrows, 9)
+  await silent.getByText('Source of the diagram').click()
+  await silent.getByText('a[Step a] -->').waitFor()
+
+  await page.goto('/wiki/a')
+  await assertAccessible(page, 'a diagram', { dark: true })
+  const colours = async (/** @type {'light' | 'dark'} */ colorScheme) => {
+    await page.emulateMedia({ colorScheme })
+    return page.locator('svg text').first().evaluate((text) => [getComputedStyle(text).fill, getComputedStyle(text).color])
+  }
+  const [[light, lightInk], [dark, darkInk]] = [await colours('light'), await colours('dark')]
+  assert.deepEqual([light, dark], [lightInk, darkInk], 'labels have the colour of the text')
+  assert.notEqual(light, dark)
+  assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth), 'the page does not scroll')
+  await page.locator('div.diagram[tabindex]').focus()
+  await page.keyboard.press('ArrowRight')
+  await page.waitForFunction(() => Number(document.querySelector('.diagram')?.scrollLeft) > 0)
+  await page.emulateMedia({ media: 'print' })
+  assert.ok((await page.locator('.diagram svg').boundingBox() ?? { width: Infinity }).width <= PHONE.viewport.width)
+})
+
+test('the preview shows a diagram', async (t) => {
+  const { page } = await browser.open(t)
+  await page.goto('/edit/text/a')
+  await page.getByLabel('Text, in').fill(`\`\`\`mermaid\n${DIAGRAM}\n\`\`\``)
+  await page.getByRole('button', { name: 'Preview' }).click()
+  await page.getByRole('region', { name: 'Preview' }).getByRole('img', { name: 'Flowchart: Step a' }).waitFor()
+})
+
 test('the menu closes with Escape and with a click elsewhere', async (t) => {
   const { app, page } = await browser.open(t)
   await write(app, 'a', 'text')
