@@ -2,7 +2,8 @@
 // processor time is for, up to a minute.
 import { residentMb } from './process.js'
 
-const names = (/** @type {string} */ letter) => Array.from({ length: 25 }, (_, index) => `${letter}${index}`).join(' & ')
+const names = (/** @type {string} */ letter) =>
+  Array.from({ length: 25 }, (_, index) => `${letter}${index}`).join(' & ')
 const SOURCES = {
   'flowchart of 100 links': `graph TD\n${links(60, 100, (from, to) => `n${from} --> n${to}`)}`,
   'flowchart of 9 links': `graph TD\n${links(8, 9, (from, to) => `n${from} --> n${to}`)}`,

@@ -51,7 +51,7 @@ export default function toHtml ({ markdown, maxBytes, drawings }) {
   return { bytes, html: bytes > maxBytes ? '' : html, links: [...env.links], diagrams }
 }
 
-/** @param {number} maxChars  of formulas; drawings have three quarters @param {Drawings} [bySource] @returns {PageEnv} */
+/** @param {number} maxChars  of formulas; drawings have 3/4 @param {Drawings} [bySource] @returns {PageEnv} */
 const createEnv = (maxChars, bySource = new Map()) => ({
   links: new Set(),
   footnotes: new Set(),
