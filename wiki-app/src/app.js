@@ -47,6 +47,7 @@ import { shortLinkForms } from './short-links/short-link-forms.js'
 import { SHORT_LINK_ROUTE, shortLinkRoute } from './short-links/short-link-route.js'
 import { careRoutes } from './search/care-routes.js'
 import { searchRoutes } from './search/search-routes.js'
+import { present } from './site/site.js'
 import { statusRoutes } from './status/status-routes.js'
 import { watchingRoutes } from './watching/routes.js'
 import { newPageRoute } from './writing/new-page-route.js'
@@ -82,6 +83,7 @@ export async function buildApp (
   { counter = createCounter(), processes = onlyProcess(), showMetrics, logTo = process.stderr, worker } = {},
   parts = {}
 ) {
+  present(config)
   const requestIds = createRequestIds()
   const tracing = await tracingOf(config, (text) => app.log.warn(text))
   /** @type {FastPath} */

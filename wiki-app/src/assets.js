@@ -1,63 +1,97 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import { t } from './language.js'
+import { LOGO_POLICY } from './site/logo.js'
+import { site } from './site/site.js'
 
 /** @import {FastifyPluginAsync} from 'fastify' */
+/** @import {Logo} from './site/logo.js' */
 
 const DAY_S = 86_400
 const SCRIPT = 'text/javascript; charset=utf-8'
+const STYLE = 'text/css; charset=utf-8'
 
-/** @param {string[]} files  in assets/; several are joined under the name of the first @param {string} type */
-const asset = (files, type) =>
-  hashed(files[0], type, Buffer.concat(files.map((file) => readFileSync(new URL(`assets/${file}`, import.meta.url)))))
+/** @typedef {{url: string, type: string, bytes: Buffer}} Asset */
 
-/** @param {string} file @param {string} type @param {Buffer} bytes */
+/** @param {string} file */
+const read = (file) => readFileSync(new URL(`assets/${file}`, import.meta.url), 'utf8')
+
+/** @param {string} file @param {string} type @param {string | Buffer} bytes @returns {Asset} */
 function hashed (file, type, bytes) {
   const hash = createHash('sha256').update(bytes).digest('hex').slice(0, 12)
-  return { url: `/assets/${file.replace('.', `.${hash}.`)}`, type, bytes }
+  return { url: `/assets/${file.replace('.', `.${hash}.`)}`, type, bytes: Buffer.from(bytes) }
 }
 
-/** @type {Map<string, ReturnType<typeof asset>>} */
-const modules = new Map()
+/** The wiki's own icon is drawn by the style sheet. */
+const LOGO_STYLE = '.home::before{content:none}.home img{width:auto;max-width:10rem;height:1.75rem}\n'
 
 /**
- * With the modules that it imports: it names them by their URLs.
- * @param {string} file  in assets/ @returns {ReturnType<typeof asset>}
+ * As this wiki presents itself: scripts get their texts here, in its language.
+ * @param {{logo?: Logo, style?: string}} look  `style`: behind the style sheet
  */
-function moduleOf (file) {
-  const text = readFileSync(new URL(`assets/${file}`, import.meta.url), 'utf8')
-  const linked = text.replace(/^(.*\bimport\(|import .*)'\.\/([\w-]+\.js)'/gm,
-    (_, start, imported) => `${start}'${moduleOf(imported).url}'`)
-  const module = modules.get(file) ?? hashed(file, SCRIPT, Buffer.from(linked))
-  modules.set(file, module)
-  return module
+export function createAssets ({ logo, style = '' }) {
+  const modules = createModules()
+  const all = {
+    style: hashed('style.css', STYLE, read('style.css') + read('markdown.css') + (logo ? LOGO_STYLE : '') + style),
+    icon: logo
+      ? hashed(`logo.${logo.extension}`, logo.type, logo.bytes)
+      : hashed('icon.svg', 'image/svg+xml', read('icon.svg')),
+    apiStyle: hashed('api.css', STYLE, read('api.css')),
+    editorStyle: hashed('editor.css', STYLE, read('editor.css')),
+    pageScript: modules.of('page.js'),
+    authorScript: modules.of('author.js'),
+    apiScript: modules.of('api.js'),
+    copyScript: modules.of('copy.js'),
+    editorScript: modules.of('editor.js')
+  }
+  return {
+    urls: {
+      styleUrl: all.style.url,
+      iconUrl: all.icon.url,
+      iconType: all.icon.type,
+      apiStyleUrl: all.apiStyle.url,
+      editorStyleUrl: all.editorStyle.url,
+      pageScriptUrl: all.pageScript.url,
+      authorScriptUrl: all.authorScript.url,
+      apiScriptUrl: all.apiScript.url,
+      copyScriptUrl: all.copyScript.url,
+      editorScriptUrl: all.editorScript.url
+    },
+    icon: all.icon,
+    served: [...new Set([...Object.values(all), ...modules.all()])]
+  }
 }
 
-const style = asset(['style.css', 'markdown.css'], 'text/css; charset=utf-8')
-const apiStyle = asset(['api.css'], 'text/css; charset=utf-8')
-const icon = asset(['icon.svg'], 'image/svg+xml')
-const pageScript = moduleOf('page.js')
-const editorStyle = asset(['editor.css'], 'text/css; charset=utf-8')
-const authorScript = asset(['author.js'], SCRIPT)
-const apiScript = asset(['api.js'], SCRIPT)
-const copyScript = asset(['copy.js'], SCRIPT)
-const editorScript = moduleOf('editor.js')
+/** @typedef {ReturnType<typeof createAssets>} Assets */
 
-export const STYLE_URL = style.url
-export const ICON_URL = icon.url
-export const PAGE_SCRIPT_URL = pageScript.url
-export const AUTHOR_SCRIPT_URL = authorScript.url
-export const API_SCRIPT_URL = apiScript.url
-export const COPY_SCRIPT_URL = copyScript.url
-export const API_STYLE_URL = apiStyle.url
-export const EDITOR_STYLE_URL = editorStyle.url
-export const EDITOR_SCRIPT_URL = editorScript.url
+/** A module names those that it imports by their URLs. */
+function createModules () {
+  /** @type {Map<string, Asset>} */
+  const made = new Map()
+
+  /** With the modules that it imports. @param {string} file  in assets/ @returns {Asset} */
+  function of (file) {
+    const linked = read(file)
+      .replace(/^(.*\bimport\(|import .*)'\.\/([\w-]+\.js)'/gm, (_, start, imported) => `${start}'${of(imported).url}'`)
+    const module = made.get(file) ?? hashed(file, SCRIPT, translated(linked))
+    made.set(file, module)
+    return module
+  }
+
+  return { of, all: () => made.values() }
+}
+
+/** `t('…')` of a script becomes the text itself. @param {string} script */
+const translated = (script) => script.replace(/\bt\('((?:[^'\\\n]|\\.)*)'\)/g, (_, text) =>
+  `'${t(text).replace(/[\\']/g, '\\$&')}'`)
 
 /** URLs change with their content (RFC 8246). @type {FastifyPluginAsync} */
 export async function assetRoutes (app) {
   const config = { database: false, forStrangers: true }
-  const others = [style, icon, editorStyle, authorScript, apiScript, apiStyle, copyScript]
-  for (const { url, type, bytes } of [...others, ...modules.values()]) {
+  const { icon, served } = site().assets
+  for (const { url, type, bytes } of served) {
     app.get(url, { config }, async (_request, reply) => {
+      if (url === icon.url) reply.header('content-security-policy', LOGO_POLICY)
       reply.header('cache-control', 'public, max-age=31536000, immutable').type(type)
       return bytes
     })
@@ -65,6 +99,7 @@ export async function assetRoutes (app) {
 
   // Browsers request it although no page names it.
   app.get('/favicon.ico', { config }, async (_request, reply) => {
+    reply.header('content-security-policy', LOGO_POLICY)
     reply.header('cache-control', `public, max-age=${DAY_S}`).type(icon.type)
     return icon.bytes
   })

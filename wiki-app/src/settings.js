@@ -13,6 +13,7 @@ import {
 import { parseRedisUrl } from './shared/address.js'
 import { SHORT_LINK_READS } from './short-links/levels.js'
 import { SHORT_LINK_INDEXES } from './short-links/model.js'
+import { SITE_SETTINGS } from './site/settings.js'
 import { SAMPLERS } from './tracing/samplers.js'
 import { FAN_OUTS } from './watching/fan-out.js'
 
@@ -95,6 +96,7 @@ export const SETTINGS = {
     allowed: 'the name of a page: at most 200 characters, none that cannot be shown',
     does: 'the page at `/`; until it is written, an invitation to write it'
   }),
+  ...SITE_SETTINGS,
   UPLOAD_MAX_BYTES: integer(1, 50 * MIB, {
     default: 5 * MIB,
     allowed: 'a whole number of bytes from 1 to 52428800',

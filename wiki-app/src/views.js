@@ -2,16 +2,19 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { setImmediate } from 'node:timers/promises'
 import { Eta } from 'eta'
 import { mayWrite } from './access/roles.js'
-import {
-  AUTHOR_SCRIPT_URL, EDITOR_SCRIPT_URL, EDITOR_STYLE_URL, ICON_URL, PAGE_SCRIPT_URL, STYLE_URL
-} from './assets.js'
+import { createHtmlText, t } from './language.js'
+import { site } from './site/site.js'
 
 /** @import {Person} from './access/access.js' */
 /** @import {AccessMode} from './access/roles.js' */
 
 const DIRECTORY = new URL('views/', import.meta.url)
 
-const eta = new Eta()
+// In all templates. What a template includes gets the same.
+const functionHeader = 'const { t, html } = it.texts'
+const eta = new Eta({ functionHeader })
+/** `<%= t('…') %>` is escaped by Eta, `<%~ html('…', values, tags) %>` by itself. */
+const texts = { t, html: createHtmlText((text) => eta.config.escapeFunction(text)) }
 // At load: a broken template stops the start, and no request waits for a disk.
 for (const file of readdirSync(DIRECTORY)) {
   eta.loadTemplate(`@${file.replace('.eta', '')}`, readFileSync(new URL(file, DIRECTORY), 'utf8'))
@@ -41,12 +44,9 @@ export const renderView = (view, data, { mode, person }) => eta.render(`@${view}
   mode,
   person,
   mayWrite: mayWrite(mode, person),
-  styleUrl: STYLE_URL,
-  iconUrl: ICON_URL,
-  pageScriptUrl: PAGE_SCRIPT_URL,
-  authorScriptUrl: AUTHOR_SCRIPT_URL,
-  editorScriptUrl: EDITOR_SCRIPT_URL,
-  editorStyleUrl: EDITOR_STYLE_URL
+  site: site(),
+  ...site().assets.urls,
+  texts
 })
 
 /** @param {import('fastify').FastifyRequest} request @param {View} view @param {object} data  as for `renderView` */
@@ -60,7 +60,7 @@ export const readerOf = (request) => ({
 })
 
 /** For no browser of the wiki. @param {'digest-mail'} view @param {object} data  as for `renderView` */
-export const renderMail = (view, data) => eta.render(`@${view}`, data)
+export const renderMail = (view, data) => eta.render(`@${view}`, { ...data, site: site(), texts })
 
 /** @param {string} text */
 export const escapeHtml = (text) => eta.config.escapeFunction(text)

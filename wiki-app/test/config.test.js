@@ -34,6 +34,8 @@ test('an environment without settings gives the defaults; other variables are ig
     ORIGIN_CACHE_MIB: 0,
     PAGE_MAX_BYTES: 1_048_576,
     HOME_PAGE: 'Home',
+    WIKI_NAME: 'stevec',
+    WIKI_LANGUAGE: 'en',
     UPLOAD_MAX_BYTES: 5_242_880,
     UPLOADS_MAX_MIB: 10_240,
     LOG_LEVEL: 'warn',

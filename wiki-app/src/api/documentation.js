@@ -1,5 +1,4 @@
 import { personIn } from '../access/access.js'
-import { API_SCRIPT_URL, API_STYLE_URL } from '../assets.js'
 import { sendRevalidated } from '../http/send-revalidated.js'
 import { API_PREFIX, HTML, renderFor } from '../views.js'
 
@@ -15,7 +14,7 @@ export async function documentationRoutes (app, { document, documentUrl, cacheCo
   const options = { config: { database: false }, schema: { hide: true } }
   /** @param {import('fastify').FastifyRequest} request */
   const render = (request) => renderFor(request, 'api', {
-    ...documentation(document()), documentUrl, scriptUrl: API_SCRIPT_URL, callStyleUrl: API_STYLE_URL
+    ...documentation(document()), documentUrl
   })
   /** @type {string | undefined} */
   let forEverybody

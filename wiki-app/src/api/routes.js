@@ -4,6 +4,7 @@ import fp from 'fastify-plugin'
 import { isPrivate } from '../access/access.js'
 import { jsonParser } from '../http/content-parsers.js'
 import { sendRevalidated } from '../http/send-revalidated.js'
+import { site } from '../site/site.js'
 import { API_PREFIX } from '../views.js'
 import { readNumbers } from './address.js'
 import { JSON_TYPE } from './answers.js'
@@ -34,10 +35,10 @@ const UnknownType = createError(
 
 const DOCUMENT_PATH = '/openapi.json'
 
-const OPENAPI = {
+const createDocument = () => ({
   openapi: '3.1.1',
   info: {
-    title: 'stevec',
+    title: site().name,
     version: '1',
     summary: 'The API of this wiki',
     description: 'A program can do here what people do in the browser. ' +
@@ -57,7 +58,7 @@ const OPENAPI = {
     { name: 'archive', description: 'Import and export' },
     { name: 'counter', description: 'Requests that reached the wiki' }
   ]
-}
+})
 
 /**
  * @typedef {Pick<Services, 'store' | 'history' | 'oldRevisions' | 'search' | 'importFiles' | 'importSlots' |
@@ -82,7 +83,8 @@ export async function apiRoutes (app, {
     done()
   })
   const security = isPrivate(app) ? { security: [{ token: [] }] } : {}
-  const openapi = { ...OPENAPI, ...security, tags: OPENAPI.tags.filter(({ name }) => watching || name !== 'watching') }
+  const document = createDocument()
+  const openapi = { ...document, ...security, tags: document.tags.filter(({ name }) => watching || name !== 'watching') }
   await app.register(swagger, { openapi, refResolver: { buildLocalReference: ({ $id }) => String($id) } })
   await app.register(documentationRoutes, {
     document: () => app.swagger(),

@@ -3,7 +3,6 @@ import { nameOfPerson, SIGN_IN_URL } from '../access/access.js'
 import { PASSWORD_MAX_CHARS, PASSWORD_MIN_CHARS } from '../access/password.js'
 import { isPersonal } from '../access/roles.js'
 import { isLine, NAME_MAX_CHARS } from '../access/users.js'
-import { COPY_SCRIPT_URL } from '../assets.js'
 import { isUnsafe } from '../http/same-origin.js'
 import { readableTime } from '../readable.js'
 import { HTML, renderFor, wantsHtml } from '../views.js'
@@ -171,8 +170,7 @@ async function showAccount (request, reply, account, shown = {}) {
     refusal: '',
     ...shown,
     url: ACCOUNT_URL,
-    ...limits,
-    copyScriptUrl: COPY_SCRIPT_URL
+    ...limits
   }))
 }
 

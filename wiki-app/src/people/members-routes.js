@@ -2,7 +2,6 @@ import createError from '@fastify/error'
 import { nameOfPerson } from '../access/access.js'
 import { ROLES } from '../access/roles.js'
 import { isLine, LINE_RULE, NAME_MAX_CHARS } from '../access/users.js'
-import { COPY_SCRIPT_URL } from '../assets.js'
 import { counted, readableTime } from '../readable.js'
 import { HTML, renderFor, wantsHtml } from '../views.js'
 import { AUDIT_URL, invitationUrl, MEMBER_URL, MEMBERS_URL, memberUrl } from './addresses.js'
@@ -128,8 +127,7 @@ function addInvitations (app, { members, publicUrl = '', actorIn }) {
       path,
       url,
       lasts: counted(LINK_MAX_MS / DAY_MS, 'day'),
-      listUrl: MEMBERS_URL,
-      copyScriptUrl: COPY_SCRIPT_URL
+      listUrl: MEMBERS_URL
     }))
   }
 }

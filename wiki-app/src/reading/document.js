@@ -1,7 +1,7 @@
-import { ACCESS_MODES } from '../access/roles.js'
 import { hashOf } from '../http/hash.js'
 import { withoutTitle } from '../markdown/title.js'
 import { readableSize, readableTime } from '../readable.js'
+import { site } from '../site/site.js'
 import { escapeHtml, renderView } from '../views.js'
 import { encodeName, namesAbove, revisionUrl, tagUrl, viewUrl } from '../pages/name.js'
 import { subpagesHtml } from './subpages-html.js'
@@ -136,22 +136,21 @@ const tagsHtml = (tags) => tags.length === 0
   ? ''
   : `<p class="tags">Tags: ${tags.map((tag) => link(tagUrl(tag), tag)).join(', ')}</p>\n`
 
-const framesOf = (/** @type {boolean} */ isTalk) => /** @type {Record<AccessMode, Frame>} */ (
-  Object.fromEntries(ACCESS_MODES.map((mode) => [mode, createFrame(mode, isTalk)])))
-const [FRAMES, TALK_FRAMES] = [framesOf(false), framesOf(true)]
+/** Made when the first reader comes, for how the wiki presents itself then. @type {Map<string, Frame>} */
+const frames = new Map()
+/** @type {import('../site/site.js').Site | undefined} */
+let framedFor
 
-/** @param {string} name @param {AccessMode} mode */
-const frameOf = (name, mode) => (pageOfTalk(name) === null ? FRAMES : TALK_FRAMES)[mode]
-
-/** Of known readers, made when the first one comes: two for each role. @type {Map<string, Frame>} */
-const MEMBER_FRAMES = new Map()
-
-/** @param {string} name @param {AccessMode} mode @param {Role} role */
-function memberFrameOf (name, mode, role) {
+/** @param {string} name @param {AccessMode} mode @param {Role} [role]  of a known reader */
+function frameOf (name, mode, role) {
+  if (framedFor !== site()) {
+    framedFor = site()
+    frames.clear()
+  }
   const isTalk = pageOfTalk(name) !== null
   const key = `${mode} ${role} ${isTalk}`
-  const frame = MEMBER_FRAMES.get(key) ?? createFrame(mode, isTalk, role)
-  MEMBER_FRAMES.set(key, frame)
+  const frame = frames.get(key) ?? createFrame(mode, isTalk, role)
+  frames.set(key, frame)
   return frame
 }
 
@@ -162,7 +161,7 @@ function memberFrameOf (name, mode, role) {
  */
 export const pageDocument = (page, { mode, person }, noticeHtml = '') => person === null
   ? pour(page, noticeHtml, frameOf(page._id, mode))
-  : pour(page, noticeHtml, memberFrameOf(page._id, mode, person.role), person.name)
+  : pour(page, noticeHtml, frameOf(page._id, mode, person.role), person.name)
 
 /**
  * Strong (RFC 9110 §8.8.3).

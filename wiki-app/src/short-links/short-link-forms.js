@@ -1,4 +1,3 @@
-import { COPY_SCRIPT_URL } from '../assets.js'
 import { absoluteRoot } from '../http/absolute-root.js'
 import { isMisspelt, nameIn, queryOf } from '../reading/address.js'
 import { shortLinkFormUrl } from '../pages/name.js'
@@ -42,7 +41,6 @@ export async function shortLinkForms (app, { links, publicUrl }) {
       name,
       revision: target.revision,
       targetUrl: addressOf(target),
-      copyScriptUrl: COPY_SCRIPT_URL,
       path: link && shortLinkUrl(link.id),
       shortUrl: link && absoluteRoot(request, publicUrl) + shortLinkUrl(link.id)
     }))

@@ -1,5 +1,4 @@
 import { nameOfPerson } from '../access/access.js'
-import { COPY_SCRIPT_URL } from '../assets.js'
 import { DIGEST_END_URL, DIGEST_URL } from '../digest/addresses.js'
 import { changeItem, changesUrl } from '../history/change-item.js'
 import { absoluteRoot } from '../http/absolute-root.js'
@@ -83,8 +82,7 @@ export async function watchingRoutes (app, { watching, publicUrl, subscriptions 
       feed,
       digest,
       digestUrl: DIGEST_URL,
-      digestEndUrl: DIGEST_END_URL,
-      copyScriptUrl: COPY_SCRIPT_URL
+      digestEndUrl: DIGEST_END_URL
     }))
   }
 }

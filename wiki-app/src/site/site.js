@@ -1,0 +1,44 @@
+import { createAssets } from '../assets.js'
+import { speak } from '../language.js'
+import { accentStyle } from './colour.js'
+import { readLogo } from './logo.js'
+
+/** @import {Assets} from '../assets.js' */
+/** @import {Language} from './languages.js' */
+
+/**
+ * How this process presents its wiki. A process serves one wiki, so this needs no way through every function.
+ * @typedef {{name: string, description?: string, language: Language, logoUrl?: string, assets: Assets}} Site
+ */
+
+/** @type {Site | undefined} */
+let current
+
+/**
+ * Before the first request.
+ * @param {Pick<import('../settings.js').Config,
+ *   'WIKI_NAME' | 'WIKI_DESCRIPTION' | 'WIKI_LOGO' | 'WIKI_COLOUR' | 'WIKI_LANGUAGE'>} config
+ * @throws {import('../config-error.js').ConfigError} for a file that is no logo
+ */
+export function present (config) {
+  const { WIKI_NAME: name, WIKI_DESCRIPTION: description, WIKI_LANGUAGE: language } = config
+  const logo = config.WIKI_LOGO === undefined ? undefined : readLogo(config.WIKI_LOGO)
+  speak(language)
+  const assets = createAssets({ logo, style: config.WIKI_COLOUR && accentStyle(config.WIKI_COLOUR) })
+  current = { name, description, language, logoUrl: logo && assets.urls.iconUrl, assets }
+}
+
+/** @returns {Site} the same object until another is presented */
+export function site () {
+  if (current === undefined) present(DEFAULTS)
+  return /** @type {Site} */ (current)
+}
+
+/** For what renders without a wiki, such as a benchmark. */
+const DEFAULTS = /** @type {const} */ ({
+  WIKI_NAME: 'stevec',
+  WIKI_DESCRIPTION: undefined,
+  WIKI_LOGO: undefined,
+  WIKI_COLOUR: undefined,
+  WIKI_LANGUAGE: 'en'
+})
