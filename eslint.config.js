@@ -34,6 +34,11 @@ export default [
     languageOptions: { globals: Object.fromEntries(BROWSER_GLOBALS.map((name) => [name, 'readonly'])) }
   },
   {
+    // The wiki puts the text of `t('…')` in its place when it serves these.
+    files: ['wiki-app/src/assets/**'],
+    languageOptions: { globals: { t: 'readonly' } }
+  },
+  {
     // k6 runs these files itself: its modules and globals are not Node's.
     files: ['loadgen/scenarios/**', '**/*.k6.js'],
     languageOptions: { globals: { __ENV: 'readonly', __VU: 'readonly', open: 'readonly' } },

@@ -110,11 +110,10 @@ export async function buildApp (
 
   // prom-client makes the start slower.
   const observing = config.METRICS_PORT === undefined ? undefined : await import('./observe/metrics.js')
-  const { createMetrics } = observing ?? {}
   const createS3 = await loadS3(config)
   const createMailer = await loadMailer(config)
   const services = createServices(config, app.log, {
-    ...caches, ...parts, worker, createMetrics, createS3, createMailer, tracing
+    ...caches, ...parts, worker, createMetrics: observing?.createMetrics, createS3, createMailer, tracing
   })
   const { database, metrics } = services
   const limits = limitsOf(config, tracing)

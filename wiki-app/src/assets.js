@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { t } from './language.js'
+import { say } from './language.js'
 import { LOGO_POLICY } from './site/logo.js'
 import { site } from './site/site.js'
 
@@ -83,7 +83,7 @@ function createModules () {
 
 /** `t('…')` of a script becomes the text itself. @param {string} script */
 const translated = (script) => script.replace(/\bt\('((?:[^'\\\n]|\\.)*)'\)/g, (_, text) =>
-  `'${t(text).replace(/[\\']/g, '\\$&')}'`)
+  `'${say(text).replace(/[\\']/g, '\\$&')}'`)
 
 /** URLs change with their content (RFC 8246). @type {FastifyPluginAsync} */
 export async function assetRoutes (app) {

@@ -42,18 +42,33 @@ export const languageNumber = () => LANGUAGES.indexOf(language())
  */
 export const t = (text, values = {}) => i18n.t(text, { replace: values, count: countOf(values), nest: false })
 
+/** `t` for a text that is no literal, such as that of an error. @type {typeof t} */
+export const say = (text, values) => t(text, values)
+
 /** @param {Values} values */
 const countOf = ({ count }) => typeof count === 'number' ? count : undefined
 
 /**
- * `t` for text in HTML with elements inside: `<a>…</a>` in the text becomes the link that `tags.a` opens.
- * @param {(text: string) => string} escape
+ * `t` for text in HTML with elements inside: `<a>…</a>` in the text becomes the element that `tags.a` opens; others,
+ * such as `<code>…</code>`, stay.
+ * @param {(text: unknown) => string} escape
  */
 export const createHtmlText = (escape) =>
   /**
    * @param {string} text  as for `t` @param {Values} values  escaped here
-   * @param {Record<string, string>} tags  by name, HTML: what opens the element
+   * @param {Record<string, string>} tags  of `tag`
    * @returns {string} HTML
    */
-  (text, values, tags) => t(text, Object.fromEntries(Object.entries(values).map(([name, value]) =>
-    [name, typeof value === 'number' ? value : escape(value)]))).replace(/<(\w+)>/g, (whole, name) => tags[name] ?? whole)
+  (text, values, tags) => {
+    const escaped = Object.fromEntries(Object.entries(values).map(([name, value]) =>
+      [name, typeof value === 'number' ? value : escape(value)]))
+    return t(text, escaped).replace(/<(\/?)(\w+)>/g, (whole, slash, name) => {
+      if (tags[name] === undefined) return whole
+      return slash ? `</${/^<(\w+)/.exec(tags[name])?.[1]}>` : tags[name]
+    })
+  }
+
+/** @param {(text: unknown) => string} escape */
+export const createTag = (escape) =>
+  (/** @type {string} */ name, /** @type {Record<string, string>} */ attributes) =>
+    `<${[name, ...Object.entries(attributes).map(([key, value]) => `${key}="${escape(value)}"`)].join(' ')}>`

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { setImmediate } from 'node:timers/promises'
 import { Eta } from 'eta'
 import { mayWrite } from './access/roles.js'
-import { createHtmlText, t } from './language.js'
+import { createHtmlText, createTag, t } from './language.js'
 import { site } from './site/site.js'
 
 /** @import {Person} from './access/access.js' */
@@ -10,11 +10,12 @@ import { site } from './site/site.js'
 
 const DIRECTORY = new URL('views/', import.meta.url)
 
-// In all templates. What a template includes gets the same.
-const functionHeader = 'const { t, html } = it.texts'
-const eta = new Eta({ functionHeader })
-/** `<%= t('…') %>` is escaped by Eta, `<%~ html('…', values, tags) %>` by itself. */
-const texts = { t, html: createHtmlText((text) => eta.config.escapeFunction(text)) }
+// In all templates: `<%= t('…') %>` is escaped by Eta, `<%~ html('…', values, { a: tag('a', { href }) }) %>` by itself.
+const eta = new Eta({ functionHeader: 'const { t, html, tag } = this.texts' })
+const escape = (/** @type {unknown} */ text) => eta.config.escapeFunction(text)
+export const htmlText = createHtmlText(escape)
+export const tag = createTag(escape)
+Object.assign(eta, { texts: { t, html: htmlText, tag } })
 // At load: a broken template stops the start, and no request waits for a disk.
 for (const file of readdirSync(DIRECTORY)) {
   eta.loadTemplate(`@${file.replace('.eta', '')}`, readFileSync(new URL(file, DIRECTORY), 'utf8'))
@@ -45,8 +46,7 @@ export const renderView = (view, data, { mode, person }) => eta.render(`@${view}
   person,
   mayWrite: mayWrite(mode, person),
   site: site(),
-  ...site().assets.urls,
-  texts
+  ...site().assets.urls
 })
 
 /** @param {import('fastify').FastifyRequest} request @param {View} view @param {object} data  as for `renderView` */
@@ -60,7 +60,7 @@ export const readerOf = (request) => ({
 })
 
 /** For no browser of the wiki. @param {'digest-mail'} view @param {object} data  as for `renderView` */
-export const renderMail = (view, data) => eta.render(`@${view}`, { ...data, site: site(), texts })
+export const renderMail = (view, data) => eta.render(`@${view}`, { ...data, site: site() })
 
 /** @param {string} text */
 export const escapeHtml = (text) => eta.config.escapeFunction(text)

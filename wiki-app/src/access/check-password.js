@@ -1,6 +1,6 @@
 import createError from '@fastify/error'
 import { retryAfter } from '../http/retry-after.js'
-import { readableDuration } from '../readable.js'
+import { englishDuration } from '../readable.js'
 import { named } from '../shared/limit-store.js'
 import { cookieIn } from './access.js'
 import { createDevices } from './devices.js'
@@ -57,7 +57,7 @@ export function createPasswordChecks (app, { users, clientKey, secure }) {
 
   /** @template T @param {string} key @param {() => Promise<T>} work @param {boolean} [first] */
   const inTurn = (key, work, first = false) => enqueue(key, work, {
-    first, refusal: () => retryAfter(new TooManyAtOnce(readableDuration(WAITING_RETRY_S)), WAITING_RETRY_S)
+    first, refusal: () => retryAfter(new TooManyAtOnce(englishDuration(WAITING_RETRY_S)), WAITING_RETRY_S)
   })
 
   /** @param {FastifyRequest} request @param {Claim} claim @param {string} password */
@@ -126,7 +126,7 @@ function createGuessLimits (app, claimOf) {
     const attacked = withName.remaining === 0 && claimOf(request).device === null
     const failuresMax = attacked ? FAILURES_UNDER_ATTACK_MAX : FAILURES_MAX
     if (own.max - own.remaining < failuresMax) return
-    throw retryAfter(new TooManyFailures(readableDuration(own.ttlInSeconds)), own.ttlInSeconds)
+    throw retryAfter(new TooManyFailures(englishDuration(own.ttlInSeconds)), own.ttlInSeconds)
   }
 
   /** @param {FastifyRequest} request */

@@ -1,3 +1,4 @@
+import { t } from '../language.js'
 import { renderFor } from '../views.js'
 import { isPrivate, SIGN_IN_URL } from './access.js'
 import { NAME_MAX_CHARS } from './users.js'
@@ -9,7 +10,7 @@ import { NAME_MAX_CHARS } from './users.js'
  * @param {{to: string, name?: string, refusal?: string, elsewhere?: Elsewhere}} data  `refusal`: of an attempt before
  */
 export const signInForm = (request, data) => renderFor(request, 'sign-in', {
-  title: 'Sign in',
+  title: t('Sign in'),
   name: '',
   refusal: '',
   ...data,

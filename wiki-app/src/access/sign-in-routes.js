@@ -1,3 +1,5 @@
+import { sayError } from '../say-error.js'
+import { t } from '../language.js'
 import { HTML, renderFor, wantsHtml } from '../views.js'
 import { isPrivate, personIn, SIGN_IN_URL, SIGN_OUT_URL, TARGET_MAX_CHARS } from './access.js'
 import { createBrowserSessions } from './browser-sessions.js'
@@ -35,10 +37,11 @@ const BODY_MAX_BYTES = 16_384
 /** @typedef {{name: string, password: string, to?: string}} SignIn  see SIGN_IN_SCHEMA */
 
 /** @type {Record<Role, string>} */
-const MAY = {
-  reader: 'You are a reader: you can read every page, and change none.',
-  editor: 'You are an editor: you can write and change pages.',
-  admin: 'You are an administrator: you can write and change pages, take back what others did, and manage people.'
+/** @param {Role} role */
+function mayOf (role) {
+  if (role === 'reader') return t('You are a reader: you can read every page, and change none.')
+  if (role === 'editor') return t('You are an editor: you can write and change pages.')
+  return t('You are an administrator: you can write and change pages, take back what others did, and manage people.')
 }
 
 /**
@@ -65,7 +68,7 @@ export async function signInRoutes (app, { sessions, passwords, secure, elsewher
     const person = personIn(request)
     if (person === null) return reply.type(HTML).send(signInForm(request, { to, elsewhere }))
     return reply.type(HTML).send(renderFor(request, 'signed-in', {
-      title: 'You are signed in', may: MAY[person.role], to, onward: asked !== undefined, signOutUrl: SIGN_OUT_URL
+      title: t('You are signed in'), may: mayOf(person.role), to, onward: asked !== undefined, signOutUrl: SIGN_OUT_URL
     }))
   })
 
@@ -79,7 +82,7 @@ export async function signInRoutes (app, { sessions, passwords, secure, elsewher
     } catch (error) {
       const { statusCode = 500, headers = {}, message: refusal } = /** @type {AnswerableError} */ (error)
       if (![401, 403, 429].includes(statusCode) || !wantsHtml(request)) throw error
-      const again = signInForm(request, { to, name: given, refusal, elsewhere })
+      const again = signInForm(request, { to, name: given, refusal: sayError(refusal), elsewhere })
       return reply.code(statusCode).headers(headers).type(HTML).send(again)
     }
     return reply.redirect(afterSignIn(to, closed), 303)

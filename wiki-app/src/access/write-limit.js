@@ -1,7 +1,7 @@
 import createError from '@fastify/error'
 import rateLimit from '@fastify/rate-limit'
 import fp from 'fastify-plugin'
-import { counted, readableDuration } from '../readable.js'
+import { counted, englishDuration } from '../readable.js'
 import { retryAfter } from '../http/retry-after.js'
 import { isUnsafe } from '../http/same-origin.js'
 import { createLimitStore, named } from '../shared/limit-store.js'
@@ -73,7 +73,7 @@ export const writeLimit = fp(
       count(request).then((result) => {
         if (result.isAllowed || !result.isExceeded) done()
         else {
-          const wait = readableDuration(result.ttlInSeconds)
+          const wait = englishDuration(result.ttlInSeconds)
           done(retryAfter(new TooManyWrites(counted(max, what), wait), result.ttlInSeconds))
         }
       }, done)

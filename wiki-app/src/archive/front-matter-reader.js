@@ -1,5 +1,5 @@
 import createError from '@fastify/error'
-import { readableSize } from '../readable.js'
+import { englishSize } from '../readable.js'
 import { TooCostly } from '../threads/pool.js'
 import { FRONT_MATTER_MAX_BYTES, splitFrontMatter } from './front-matter.js'
 
@@ -22,7 +22,7 @@ export function createFrontMatterReader (authors) {
       if (parts === null) return { content: text }
       const { yaml, content } = parts
       if (Buffer.byteLength(yaml) > FRONT_MATTER_MAX_BYTES) {
-        throw new InvalidFrontMatter(`it is longer than ${readableSize(FRONT_MATTER_MAX_BYTES)}`)
+        throw new InvalidFrontMatter(`it is longer than ${englishSize(FRONT_MATTER_MAX_BYTES)}`)
       }
       const { known, refusal } = await authors.run({ yaml }, { yields: true }).catch((error) => {
         throw error instanceof TooCostly ? new InvalidFrontMatter('it takes too long') : error

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { readableDuration } from '../readable.js'
+import { englishDuration } from '../readable.js'
 import { isForClient } from './client-error.js'
 import { isUploadFile } from './attachment-paths.js'
 import { isPageFile } from './file-names.js'
@@ -191,7 +191,7 @@ const breakOff = (progress, reason) => { Object.assign(progress, { done: false, 
 
 /** @param {ImportTotals} totals @param {Refusal} refusal */
 function pause (totals, { pages, retryAfterS }) {
-  const next = `Send the same file again in ${readableDuration(retryAfterS)}: what is done already is left as it is.`
+  const next = `Send the same file again in ${englishDuration(retryAfterS)}: what is done already is left as it is.`
   breakOff(totals, `An import writes at most ${pages} pages at once. ${next}`)
   Object.assign(totals, { left: 0, retry_after_s: retryAfterS })
 }

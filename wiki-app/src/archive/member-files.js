@@ -1,5 +1,5 @@
 import createError from '@fastify/error'
-import { readableSize } from '../readable.js'
+import { englishSize } from '../readable.js'
 import { PATH_MAX_CHARS, pathRefusal } from './paths.js'
 
 /** @import {FileHandle} from 'node:fs/promises' */
@@ -17,7 +17,7 @@ export const memberFiles = (file, members) => async function * files () {
       path: path.slice(0, PATH_MAX_CHARS),
       ...(refusal && { error: new Refused(refusal) }),
       read (maxBytes) {
-        if (bytes > maxBytes) return Promise.reject(new Refused(`It is larger than ${readableSize(maxBytes)}.`))
+        if (bytes > maxBytes) return Promise.reject(new Refused(`It is larger than ${englishSize(maxBytes)}.`))
         return readPart(file, start, bytes)
       }
     }

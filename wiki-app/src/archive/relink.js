@@ -1,5 +1,5 @@
 import createError from '@fastify/error'
-import { readableSize } from '../readable.js'
+import { englishSize } from '../readable.js'
 import { slugOf } from '../markdown/slug.js'
 import { canonicalName, viewUrl } from '../pages/name.js'
 import { TooCostly } from '../threads/pool.js'
@@ -55,7 +55,7 @@ export function createRelink ({ authors, maxBytes }) {
       if (lost !== undefined && missing.size < MISSING_MAX) missing.add(shortened(lost))
       if (text === undefined) continue
       length += text.length - (place.end - place.start)
-      if (length > maxBytes) throw new TooLong(readableSize(maxBytes))
+      if (length > maxBytes) throw new TooLong(englishSize(maxBytes))
       pieces.push(content.slice(at, place.start), text)
       at = place.end
     }

@@ -1,5 +1,5 @@
+import { t } from '../language.js'
 import { viewUrl } from '../pages/name.js'
-import { counted } from '../readable.js'
 import { renderFor } from '../views.js'
 
 /** @import {ImportLine, ImportTotals, Result} from './import.js' */
@@ -16,7 +16,7 @@ const MARK = '\u0000'
  * @returns {AsyncGenerator<string>}
  */
 export async function * createReport (request, lines) {
-  const [head, tail] = renderFor(request, 'imported', { title: 'Import', reportHtml: MARK }).split(MARK)
+  const [head, tail] = renderFor(request, 'imported', { title: t('Import'), reportHtml: MARK }).split(MARK)
   yield head
   const summary = createSummary()
   for await (const line of lines) {
@@ -65,7 +65,7 @@ function createSummary () {
       if (result !== 'refused' && reason !== undefined) lists.untouched.add(item)
     },
 
-    shown: () => ({ ...totals, lists, counted, sentence: sentenceOf(files, pictures, attachments) })
+    shown: () => ({ ...totals, lists, sentence: sentenceOf(files, pictures, attachments) })
   }
 }
 
@@ -89,17 +89,17 @@ function createList () {
  * @param {Record<Result, number>} files @param {Stored} pictures @param {Stored} attachments
  */
 function sentenceOf (files, pictures, attachments) {
-  const parts = /** @type {[number, string, string][]} */ ([
-    [files.created, 'page', 'made'],
-    [files.replaced, 'page', 'replaced'],
-    [files.unchanged, 'page', 'already the same'],
-    [files.kept, 'page', 'kept as before'],
-    [pictures.created, 'picture', 'stored'],
-    [pictures.unchanged, 'picture', 'already there'],
-    [attachments.created, 'other file', 'stored'],
-    [attachments.unchanged, 'other file', 'already there'],
-    [files.refused, 'file', 'not taken']
+  const parts = /** @type {[number, (values: {count: number}) => string][]} */ ([
+    [files.created, (n) => t('{{count}} pages made', n)],
+    [files.replaced, (n) => t('{{count}} pages replaced', n)],
+    [files.unchanged, (n) => t('{{count}} pages already the same', n)],
+    [files.kept, (n) => t('{{count}} pages kept as before', n)],
+    [pictures.created, (n) => t('{{count}} pictures stored', n)],
+    [pictures.unchanged, (n) => t('{{count}} pictures already there', n)],
+    [attachments.created, (n) => t('{{count}} other files stored', n)],
+    [attachments.unchanged, (n) => t('{{count}} other files already there', n)],
+    [files.refused, (n) => t('{{count}} files not taken', n)]
   ])
-  const words = parts.filter(([count]) => count > 0).map(([count, what, became]) => `${counted(count, what)} ${became}`)
-  return words.length === 0 ? 'There was no file in it.' : `${words.join(', ')}.`
+  const words = parts.filter(([count]) => count > 0).map(([count, says]) => says({ count }))
+  return words.length === 0 ? t('There was no file in it.') : `${words.join(', ')}.`
 }

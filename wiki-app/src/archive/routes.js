@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream'
 import multipart from '@fastify/multipart'
 import createError from '@fastify/error'
+import { t } from '../language.js'
 import { AUTHOR_SCHEMA, CHANGE_PROPERTIES, changeIn, fits } from '../writing/change.js'
 import { HTML, renderFor } from '../views.js'
 import { memberFiles } from './member-files.js'
@@ -60,7 +61,7 @@ export async function importRoutes (app, { importFiles, importSlots }) {
   })
 
   app.get(IMPORT_URL, { config: { database: false } }, async (request, reply) =>
-    reply.type(HTML).send(renderFor(request, 'import', { title: 'Import', url: IMPORT_URL })))
+    reply.type(HTML).send(renderFor(request, 'import', { title: t('Import'), url: IMPORT_URL })))
 
   app.post(IMPORT_URL, { config: { waitsItself: true } }, async (request, reply) => {
     reply.raw.once('close', importSlots.take())

@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib'
 import createError from '@fastify/error'
-import { readableSize } from '../readable.js'
+import { englishSize } from '../readable.js'
 import { PATH_MAX_CHARS, pathRefusal } from './paths.js'
 
 const NotAZip = createError('WIKI_NOT_A_ZIP', 'This is not a whole zip file: %s', 400)
@@ -99,7 +99,7 @@ function typeRefusal (entry) {
  * @param {number} maxBytes @param {{bytes: number}} budget
  */
 async function read (zip, entry, maxBytes, budget) {
-  const tooLarge = `It is larger than ${readableSize(maxBytes)}.`
+  const tooLarge = `It is larger than ${englishSize(maxBytes)}.`
   if (entry.uncompressedSize > maxBytes) throw new Refused(tooLarge)
   if (budget.bytes <= 0) {
     throw new Refused('The zip unpacks to far more than a zip of texts does; this file and those behind it are left out. Send them in another one.')

@@ -2,7 +2,7 @@ import { mkdtemp, open, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import createError from '@fastify/error'
-import { readableSize } from '../readable.js'
+import { englishSize } from '../readable.js'
 
 /** Of a zip, or of a folder's files together. */
 export const IMPORT_MAX_BYTES = 268_435_456
@@ -62,7 +62,7 @@ export function refuseLonger ({ headers }, maxBytes) {
 }
 
 /** @param {number} maxBytes */
-const tooLarge = (maxBytes) => Object.assign(new TooLarge(readableSize(maxBytes)), { headers: { connection: 'close' } })
+const tooLarge = (maxBytes) => Object.assign(new TooLarge(englishSize(maxBytes)), { headers: { connection: 'close' } })
 
 async function openNameless () {
   const directory = await mkdtemp(path.join(tmpdir(), 'stevec-upload-'))

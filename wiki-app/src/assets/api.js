@@ -55,7 +55,7 @@ async function textOf (response) {
 async function send (form) {
   const said = /** @type {HTMLElement} */ (form.querySelector('[role="status"]'))
   const shown = /** @type {HTMLElement} */ (form.querySelector('pre'))
-  said.textContent = 'Sending …'
+  said.textContent = t('Sending …')
   shown.hidden = true
   try {
     const response = await fetch(urlOf(form), requestOf(form))
@@ -64,7 +64,7 @@ async function send (form) {
     shown.textContent = text
     shown.hidden = text === ''
   } catch {
-    said.textContent = 'The wiki does not answer.'
+    said.textContent = t('The wiki does not answer.')
   }
 }
 

@@ -10,7 +10,7 @@ copy.onclick = async () => {
   // Without https there is no clipboard for scripts.
   const copied = await navigator.clipboard?.writeText(shown.value).then(() => true, () => false)
   const status = /** @type {HTMLElement} */ (copy.nextElementSibling)
-  status.textContent = copied ? 'Copied' : 'Press Ctrl+C to copy it'
+  status.textContent = copied ? t('Copied') : t('Press Ctrl+C to copy it')
 }
 
 export {}

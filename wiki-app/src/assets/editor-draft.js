@@ -49,7 +49,8 @@ function offerDraft () {
   const offer = make(
     'p',
     { className: 'notice', role: 'status' },
-    `A text that you did not save is still in this browser, of ${new Date(draft.at).toLocaleString('en')}. `
+    `${t('A text that you did not save is still in this browser:')} ${
+      new Date(draft.at).toLocaleString(document.documentElement.lang)} `
   )
   const choose = (/** @type {string} */ label, /** @type {() => void} */ work) => {
     const button = make('button', { type: 'button', textContent: label })
@@ -62,12 +63,12 @@ function offerDraft () {
     return button
   }
   offer.append(
-    choose('Use that text', () => {
+    choose(t('Use that text'), () => {
       text.value = draft.content
       // If somebody has saved since, the wiki merges both texts.
       base.value = draft.base
     }),
-    ' ', choose('Forget it', () => localStorage.removeItem(draftKey))
+    ' ', choose(t('Forget it'), () => localStorage.removeItem(draftKey))
   )
   form.before(offer)
 }

@@ -3,7 +3,7 @@ import { make } from './make.js'
 export const form = /** @type {HTMLFormElement} */ (document.querySelector('form.editor'))
 export const text = /** @type {HTMLTextAreaElement} */ (form.elements.namedItem('content'))
 
-export const SIGNED_OUT = 'You are signed out. Sign in on another tab, then go on here.'
+export const SIGNED_OUT = t('You are signed out. Sign in on another tab, then go on here.')
 
 /** A form sent back unsaved differs before anybody types. */
 export const differs = () => 'unsaved' in form.dataset || text.value !== text.defaultValue

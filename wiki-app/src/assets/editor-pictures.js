@@ -3,7 +3,7 @@ import { make } from './make.js'
 
 const PICTURES = ['image/png', 'image/jpeg', 'image/webp', 'image/gif']
 const TOO_LARGE =
-  'The wiki did not answer, or the file is too large for what is between. Try again, or make it smaller.'
+  t('The wiki did not answer, or the file is too large for what is between. Try again, or make it smaller.')
 
 const author = /** @type {HTMLInputElement | null} */ (form.elements.namedItem('author'))
 
@@ -46,9 +46,9 @@ function upload (files) {
     sending = sending.then(async () => {
       try {
         insert(await send(file))
-        say(`${file.name} is uploaded; its line is in the text.`)
+        say(`${file.name}: ${t('uploaded; its line is in the text.')}`)
       } catch (error) {
-        say(`${file.name} was not uploaded. ${/** @type {Error} */ (error).message}`, true)
+        say(`${file.name}: ${t('not uploaded.')} ${/** @type {Error} */ (error).message}`, true)
       }
     })
   }

@@ -4,11 +4,11 @@ import { settled } from './settled.js'
 
 /** Previews count against the write limit. */
 const PREVIEW_AFTER_MS = 1_000
-const UNREACHABLE = 'the wiki cannot be reached. Your text is still here.'
+const UNREACHABLE = t('the wiki cannot be reached. Your text is still here.')
 
 const button = /** @type {HTMLButtonElement} */ (form.querySelector('button[formaction]'))
 const article = make('article', { dir: 'auto' })
-const preview = make('section', { className: 'preview', hidden: true, 'aria-label': 'Preview' }, article)
+const preview = make('section', { className: 'preview', hidden: true, 'aria-label': t('Preview') }, article)
 writing.append(preview)
 button.setAttribute('aria-expanded', 'false')
 
@@ -37,7 +37,7 @@ async function show () {
     if (signal.aborted) return
     preview.classList.add('old')
     const unreachable = error instanceof TypeError || error instanceof SyntaxError
-    say(`No preview: ${unreachable ? UNREACHABLE : /** @type {Error} */ (error).message}`, true)
+    say(`${t('No preview:')} ${unreachable ? UNREACHABLE : /** @type {Error} */ (error).message}`, true)
   }
 }
 

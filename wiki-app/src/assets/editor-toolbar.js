@@ -54,15 +54,15 @@ const code = () => selected().includes('\n')
 
 /** Label, work, key. @type {[string, () => void, string?][]} */
 const TOOLS = [
-  ['Bold', () => surround('**', 'bold'), 'b'],
-  ['Italic', () => surround('*', 'italic'), 'i'],
-  ['Link', link, 'k'],
-  ['Picture', choosePicture],
-  ['File', chooseFile],
-  ['Heading', () => beginLines('## ')],
-  ['List', () => beginLines('- ')],
-  ['Code', code],
-  ['Table', () => putBlock(TABLE)]
+  [t('Bold'), () => surround('**', t('bold')), 'b'],
+  [t('Italic'), () => surround('*', t('italic')), 'i'],
+  [t('Link'), link, 'k'],
+  [t('Picture'), choosePicture],
+  [t('File'), chooseFile],
+  [t('Heading'), () => beginLines('## ')],
+  [t('List'), () => beginLines('- ')],
+  [t('Code'), code],
+  [t('Table'), () => putBlock(TABLE)]
 ]
 
 const buttons = TOOLS.map(([label, work, key], index) => {
@@ -78,7 +78,7 @@ const buttons = TOOLS.map(([label, work, key], index) => {
   return button
 })
 const bar = make('div', {
-  className: 'toolbar', role: 'toolbar', 'aria-label': 'Formatting', 'aria-controls': text.id
+  className: 'toolbar', role: 'toolbar', 'aria-label': t('Formatting'), 'aria-controls': text.id
 }, ...buttons)
 writing.before(bar)
 

@@ -21,7 +21,7 @@ const MOVES = /** @type {Record<string, (at: number, count: number) => number>} 
 export function createNameList (field, { id, holder, first, keys, choose, say }) {
   // Neither a textarea nor a search field may be a combobox (https://www.w3.org/TR/html-aria/), but both may
   // have a list.
-  const list = make('ul', { id, className: 'names', role: 'listbox', 'aria-label': 'Pages', hidden: true })
+  const list = make('ul', { id, className: 'names', role: 'listbox', 'aria-label': t('Pages'), hidden: true })
   holder.append(list)
   field.setAttribute('aria-autocomplete', 'list')
   field.setAttribute('aria-controls', id)
@@ -44,7 +44,7 @@ export function createNameList (field, { id, holder, first, keys, choose, say })
     list.replaceChildren(...names.map((name, index) => optionOf(`${id}-${index}`, name, () => take(name))))
     list.hidden = false
     mark(first)
-    say(`${names.length === 1 ? 'One page' : `${names.length} pages`}: choose with the arrow keys and Enter.`)
+    say(`${t('Pages found:')} ${names.length}. ${t('Choose with the arrow keys and Enter.')}`)
   }
 
   function close () {

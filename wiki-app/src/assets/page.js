@@ -1,8 +1,10 @@
 /** @type {[Intl.RelativeTimeFormatUnit, number][]} */
 const UNITS = [['year', 31_557_600], ['month', 2_629_800], ['day', 86_400], ['hour', 3_600], ['minute', 60]]
-const KEYS = { '/': 'Search', e: 'Edit', h: 'History', n: 'New page', '?': 'These keys' }
-const EDITOR_KEYS = { 'Ctrl+S': 'Save, in the editor', 'Ctrl+Enter': 'Save, in the editor' }
-const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto' })
+const KEYS = {
+  '/': t('Search'), e: t('Edit'), h: t('History'), n: t('New page'), '?': t('These keys')
+}
+const EDITOR_KEYS = { 'Ctrl+S': t('Save, in the editor'), 'Ctrl+Enter': t('Save, in the editor') }
+const relative = new Intl.RelativeTimeFormat(document.documentElement.lang, { numeric: 'auto' })
 
 function showTimes () {
   for (const time of document.querySelectorAll('time')) {
@@ -55,8 +57,8 @@ function showPerson () {
   if (!badge || !badgeLink) return
   const { name, role } = remember(() => JSON.parse(localStorage.person)) ?? {}
   const known = typeof name === 'string' && name !== ''
-  badgeLink.textContent = known ? name : 'Sign in'
-  if (known) badgeLink.title = 'You are signed in'
+  badgeLink.textContent = known ? name : t('Sign in')
+  if (known) badgeLink.title = t('You are signed in')
   else badgeLink.removeAttribute('title')
   for (const form of badge.querySelectorAll('form')) form.hidden = !known
   document.documentElement.classList.toggle('reader', known && role === 'reader')
@@ -76,15 +78,15 @@ const onward = /** @type {HTMLAnchorElement?} */ (document.querySelector('a[data
 if (onward) location.replace(onward.href)
 
 const dialog = document.createElement('dialog')
-dialog.ariaLabel = 'Keys'
-dialog.innerHTML = `<h2>Keys</h2><dl>${Object.entries({ ...KEYS, ...EDITOR_KEYS }).map(([key, what]) => `<dt><kbd>${key}</kbd></dt><dd>${what}</dd>`).join('')}</dl>
-<form method="dialog"><label><input type="checkbox"> Use these keys</label><button>Close</button></form>`
+dialog.ariaLabel = t('Keys')
+dialog.innerHTML = `<h2>${t('Keys')}</h2><dl>${Object.entries({ ...KEYS, ...EDITOR_KEYS }).map(([key, what]) => `<dt><kbd>${key}</kbd></dt><dd>${what}</dd>`).join('')}</dl>
+<form method="dialog"><label><input type="checkbox"> ${t('Use these keys')}</label><button>${t('Close')}</button></form>`
 const used = /** @type {HTMLInputElement} */ (dialog.querySelector('input'))
 used.checked = remember(() => localStorage.keys) !== 'off'
 used.onchange = () => remember(() => { localStorage.keys = used.checked ? 'on' : 'off' })
 const help = document.createElement('button')
 help.textContent = '?'
-help.ariaLabel = help.title = 'Keys'
+help.ariaLabel = help.title = t('Keys')
 help.dataset.key = '?'
 help.onclick = () => dialog.showModal()
 document.querySelector('header .ways')?.append(help)
@@ -109,10 +111,10 @@ for (const box of /** @type {NodeListOf<HTMLElement>} */ (wide)) {
   if (!navigator.clipboard || box.tagName !== 'PRE') continue
   const copy = document.createElement('button')
   copy.className = 'copy'
-  copy.textContent = 'Copy'
+  copy.textContent = t('Copy')
   copy.onclick = async () => {
     await navigator.clipboard.writeText(box.innerText)
-    copy.textContent = 'Copied'
+    copy.textContent = t('Copied')
   }
   // Within the block it would scroll away.
   const holder = document.createElement('div')

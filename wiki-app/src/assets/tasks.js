@@ -21,12 +21,12 @@ async function tick (box, checked) {
       base_revision: Number(shownRevision), task: Number(box.dataset.task), checked, author: rememberedAuthor()
     })
   }).then(async (answer) => {
-    if (answer.status === 401) return 'Sign in to tick boxes.'
+    if (answer.status === 401) return t('Sign in to tick boxes.')
     return answer.ok ? '' : (await answer.json()).detail
-  }).catch(() => 'The wiki does not answer.')
+  }).catch(() => t('The wiki does not answer.'))
   if (problem && box.checked === checked) box.checked = !checked
   if (problem) (box.closest('label') ?? box).after(taskStatus)
-  taskStatus.textContent = problem && `Not saved. ${problem}`
+  taskStatus.textContent = problem && `${t('Not saved.')} ${problem}`
 }
 
 for (const box of /** @type {NodeListOf<HTMLInputElement>} */ (document.querySelectorAll('article [data-task]'))) {

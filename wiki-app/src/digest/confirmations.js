@@ -4,7 +4,7 @@ import { sha256 } from '../access/users.js'
 import { driverOf } from '../database/driver.js'
 import { inTransaction } from '../database/transaction.js'
 import { retryAfter } from '../http/retry-after.js'
-import { readableDuration } from '../readable.js'
+import { englishDuration } from '../readable.js'
 
 /** @import {ClientSession, Connection} from 'mongoose' */
 /** @import {Users} from '../access/users.js' */
@@ -99,5 +99,5 @@ export function createConfirmations ({ connection, models, users, added }) {
 function tooOften (confirmation) {
   const firstMs = confirmation?.asked[0]?.getTime() ?? Date.now()
   const waitS = Math.max(1, Math.ceil((firstMs + LINK_MAX_MS - Date.now()) / 1_000))
-  return retryAfter(new AskedTooOften(readableDuration(waitS)), waitS)
+  return retryAfter(new AskedTooOften(englishDuration(waitS)), waitS)
 }

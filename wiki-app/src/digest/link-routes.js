@@ -1,4 +1,5 @@
 import createError from '@fastify/error'
+import { t } from '../language.js'
 import { HTML, renderFor } from '../views.js'
 import { WATCHING_URL } from '../watching/addresses.js'
 import { CONFIRM_ROUTE, confirmUrl, STOP_ROUTE, stopUrl } from './addresses.js'
@@ -10,7 +11,6 @@ const BODY_MAX_BYTES = 16_384
 const SCHEMA = {
   params: { type: 'object', properties: { secret: { type: 'string', pattern: '^[A-Za-z0-9_-]{43}$' } } }
 }
-const EVERY = { daily: 'Once a day', hourly: 'Once an hour' }
 
 const NothingToConfirm = createError(
   'WIKI_DIGEST_NOTHING_TO_CONFIRM',
@@ -44,10 +44,12 @@ export async function linkRoutes (app, { subscriptions }) {
     const wish = await subscriptions.findWish(secretIn(request))
     if (wish === null) throw new NothingToConfirm()
     return send(request, reply, {
-      title: 'Confirm your mail address',
-      text: `${EVERY[wish.every]}, ${wish.address} gets the changes of what “${wish.user}” watches.`,
+      title: t('Confirm your mail address'),
+      text: wish.every === 'daily'
+        ? t('Once a day, {{address}} gets the changes of what “{{user}}” watches.', wish)
+        : t('Once an hour, {{address}} gets the changes of what “{{user}}” watches.', wish),
       action: confirmUrl(secretIn(request)),
-      button: 'Confirm'
+      button: t('Confirm')
     })
   })
 
@@ -55,8 +57,10 @@ export async function linkRoutes (app, { subscriptions }) {
     const wish = await subscriptions.confirm(secretIn(request))
     if (wish === null) throw new NothingToConfirm()
     return send(request, reply, {
-      title: 'Your mail address is confirmed',
-      text: `${EVERY[wish.every]}, ${wish.address} gets what changed, if something did.`
+      title: t('Your mail address is confirmed'),
+      text: wish.every === 'daily'
+        ? t('Once a day, {{address}} gets what changed, if something did.', wish)
+        : t('Once an hour, {{address}} gets what changed, if something did.', wish)
     })
   })
 
@@ -64,17 +68,17 @@ export async function linkRoutes (app, { subscriptions }) {
     const digest = await subscriptions.findStop(secretIn(request))
     if (digest === null) throw new NoDigest()
     return send(request, reply, {
-      title: 'End these mails',
-      text: `${digest.address} then gets no mail about changes any more.`,
+      title: t('End these mails'),
+      text: t('{{address}} then gets no mail about changes any more.', { address: digest.address }),
       action: stopUrl(secretIn(request)),
-      button: 'End'
+      button: t('End')
     })
   })
 
   app.post(STOP_ROUTE, form, async (request, reply) => {
     if (!await subscriptions.stop(secretIn(request))) throw new NoDigest()
     return send(request, reply, {
-      title: 'These mails have ended', text: 'You can turn them on again on the page “Watching”.'
+      title: t('These mails have ended'), text: t('You can turn them on again on the page “Watching”.')
     })
   })
 }

@@ -1,6 +1,8 @@
+import { t } from '../language.js'
 import { changeItem, whatChanged } from '../history/change-item.js'
 import { sha256 } from '../access/users.js'
-import { counted, readableTime } from '../readable.js'
+import { readableTime } from '../readable.js'
+import { site } from '../site/site.js'
 import { renderMail } from '../views.js'
 import { WATCHING_URL } from '../watching/addresses.js'
 import { confirmUrl, stopUrl } from './addresses.js'
@@ -11,7 +13,6 @@ import { confirmUrl, stopUrl } from './addresses.js'
 
 /** Line ends, other control characters, and those that turn the direction of what follows. */
 const NOT_IN_A_LINE = /[\p{Cc}\p{Zl}\p{Zp}\u202A-\u202E\u2066-\u2069]+/gu
-const EVERY = { daily: 'once a day', hourly: 'once an hour' }
 
 /**
  * Headers have nothing that a reader wrote but the address, see mail/address.js.
@@ -28,20 +29,21 @@ export function createMessages ({ root }) {
      * @returns {Mail}
      */
     digest ({ _id: user, address, every, stop, sent_up_to: from }, upTo, { items, more, bytesBefore }) {
+      const name = wikiOf(host)
       const data = {
-        host,
         items: items.map((item) => lineItem(root, item, bytesBefore(item))),
-        count: more ? `more than ${counted(items.length, 'change')}` : counted(items.length, 'change'),
+        summary: summaryOf(items.length, more, { wiki: name, since: readableTime(from.toISOString()) }),
         moreUrl: more ? root + WATCHING_URL : null,
-        since: readableTime(from.toISOString()),
         listUrl: root + WATCHING_URL,
         stopUrl: root + stopUrl(stop),
-        every: EVERY[every]
+        why: every === 'daily'
+          ? t('You get this once a day, if something changed.')
+          : t('You get this once an hour, if something changed.')
       }
       const id = sha256(JSON.stringify([user, stop, from.getTime(), upTo.getTime()])).slice(0, 32)
       return {
         to: address,
-        subject: `${host}: ${data.count} of what you watch`,
+        subject: `${name}: ${subjectOf(items.length, more)}`,
         text: digestText(data),
         html: renderMail('digest-mail', data),
         messageId: `digest.${id}@${hostname.replace(/[[\]]/g, '')}`,
@@ -52,16 +54,19 @@ export function createMessages ({ root }) {
     /** @param {{address: string, every: Interval, user: string, secret: string}} wish @returns {Mail} */
     confirmation: ({ address, every, user, secret }) => ({
       to: address,
-      subject: `${host}: confirm your mail address`,
+      subject: `${wikiOf(host)}: ${t('confirm your mail address')}`,
       text: [
-        `“${oneLine(user)}” wants to get mail at this address ${EVERY[every]}: the changes of watched pages in the ` +
-          `wiki ${host}.`,
+        every === 'daily'
+          ? t('“{{user}}” wants to get mail at this address once a day: the changes of watched pages in {{wiki}}.',
+            { user: oneLine(user), wiki: wikiOf(host) })
+          : t('“{{user}}” wants to get mail at this address once an hour: the changes of watched pages in {{wiki}}.',
+            { user: oneLine(user), wiki: wikiOf(host) }),
         '',
-        'If that is you, open this link within a day, and press the button there:',
+        t('If that is you, open this link within a day, and press the button there:'),
         '',
         root + confirmUrl(secret),
         '',
-        'If not, do nothing: no other mail comes.',
+        t('If not, do nothing: no other mail comes.'),
         ''
       ].join('\n')
     })
@@ -69,6 +74,19 @@ export function createMessages ({ root }) {
 }
 
 /** @typedef {ReturnType<typeof createMessages>} Messages */
+
+/** A name that says nothing yet is no help in a mailbox. @param {string} host */
+const wikiOf = (host) => site().name === 'stevec' ? host : site().name
+
+/** @param {number} count @param {boolean} more */
+const subjectOf = (count, more) => more
+  ? t('more than {{count}} changes of what you watch', { count })
+  : t('{{count}} changes of what you watch', { count })
+
+/** @param {number} count @param {boolean} more @param {{wiki: string, since: string}} values */
+const summaryOf = (count, more, values) => more
+  ? t('More than {{count}} changes of what you watch in {{wiki}} since {{since}}.', { ...values, count })
+  : t('{{count}} changes of what you watch in {{wiki}} since {{since}}.', { ...values, count })
 
 /** @param {string} text */
 const oneLine = (text) => text.replace(NOT_IN_A_LINE, ' ')
@@ -78,7 +96,7 @@ function lineItem (root, item, bytesBefore) {
   const { page, author, time, differenceUrl, revisionUrl, historyUrl, erased } = changeItem(item)
   return {
     page: oneLine(page),
-    author: oneLine(author) || 'without a name',
+    author: oneLine(author) || t('without a name'),
     time,
     whatChanged: oneLine(whatChanged(item, bytesBefore)),
     url: root + (erased ? historyUrl : differenceUrl ?? revisionUrl)
@@ -87,17 +105,17 @@ function lineItem (root, item, bytesBefore) {
 
 /**
  * @typedef {{page: string, author: string, time: string, whatChanged: string, url: string}} LineItem
- * @param {{host: string, count: string, since: string, every: string, items: LineItem[], moreUrl: string | null,
+ * @param {{summary: string, why: string, items: LineItem[], moreUrl: string | null,
  *   listUrl: string, stopUrl: string}} data
  */
-const digestText = ({ host, count, since, every, items, moreUrl, listUrl, stopUrl }) => [
-  `${count[0].toUpperCase()}${count.slice(1)} of what you watch in ${host} since ${since}.`,
+const digestText = ({ summary, why, items, moreUrl, listUrl, stopUrl }) => [
+  summary,
   '',
   ...items.flatMap(({ page, author, time, whatChanged, url }) => [page, `${time}, ${author}`, whatChanged, url, '']),
-  ...moreUrl === null ? [] : [`And more: ${moreUrl}`, ''],
+  ...moreUrl === null ? [] : [t('And more: {{url}}', { url: moreUrl }), ''],
   // https://www.rfc-editor.org/rfc/rfc3676#section-4.3
   '-- ',
-  `You get this ${every}, if something changed. What you watch: ${listUrl}`,
-  `To end these mails: ${stopUrl}`,
+  `${why} ${t('What you watch: {{url}}', { url: listUrl })}`,
+  t('To end these mails: {{url}}', { url: stopUrl }),
   ''
 ].join('\n')

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import createError from '@fastify/error'
-import { readableSize } from '../readable.js'
+import { englishSize } from '../readable.js'
 import { inspectImage, NotAnImage } from './image.js'
 
 /** @import {Attachment} from './model.js' */
@@ -36,7 +36,7 @@ export function inspected (source, { maxBytes, name }) {
     try {
       for await (const piece of source) {
         arrived += piece.length
-        if (arrived > maxBytes) throw new FileTooLarge(readableSize(maxBytes))
+        if (arrived > maxBytes) throw new FileTooLarge(englishSize(maxBytes))
         const part = await inspection.feed(piece)
         if (part.length === 0) continue
         hash.update(part)

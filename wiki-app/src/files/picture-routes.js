@@ -1,9 +1,10 @@
 import createError from '@fastify/error'
+import { t } from '../language.js'
 import { personIn } from '../access/access.js'
 import { ALT_SCHEMA, AUTHOR_SCHEMA } from '../writing/change.js'
 import { viewUrl } from '../pages/name.js'
 import { readableAlt, visibleAuthor } from '../pages/visible.js'
-import { readableTime } from '../readable.js'
+import { englishTime } from '../readable.js'
 import { freshnessNotice, noTexts } from '../search/freshness.js'
 import { HTML, renderFor } from '../views.js'
 import { shown } from './receive.js'
@@ -39,7 +40,7 @@ export async function fileIn ({ params }, files) {
   if (file !== null && file.metadata.extension === extension) return file
   const deleted = file === null ? await files.findDeleted(hash) : null
   if (deleted === null) throw new FileMissing()
-  throw new FileDeleted(extension === undefined ? 'file' : 'picture', readableTime(deleted.deleted_at.toISOString()))
+  throw new FileDeleted(extension === undefined ? 'file' : 'picture', englishTime(deleted.deleted_at.toISOString()))
 }
 
 /**
@@ -58,7 +59,7 @@ export async function pictureRoutes (app, { files, search }) {
     const found = await search.byText({ q: file.filename, skip: 0, limit: PAGES_MAX }).catch(noTexts)
     const item = shown(file)
     return reply.type(HTML).send(renderFor(request, 'picture', {
-      title: item.alt || (item.name ?? `Picture of ${item.time}`),
+      title: item.alt || (item.name ?? t('Picture of {{time}}', { time: item.time })),
       item,
       altMaxChars: ALT_SCHEMA.maxLength,
       others: file.metadata.names?.slice(1).map((name) => shown(file, name).markdown) ?? [],

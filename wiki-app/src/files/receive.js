@@ -1,6 +1,6 @@
 import createError from '@fastify/error'
 import { personIn } from '../access/access.js'
-import { readableSize, readableTime } from '../readable.js'
+import { englishSize, readableSize, readableTime } from '../readable.js'
 import { readableAlt, visibleAuthor } from '../pages/visible.js'
 import { attachmentName } from './attachment-name.js'
 import { FileTooLarge } from './inspected.js'
@@ -17,7 +17,7 @@ const FORM_BYTES = 4_096
 export const refuseLarger = (maxBytes) => (request, reply, done) => {
   reply.header('cache-control', 'private, no-store')
   done(Number(request.headers['content-length'] ?? 0) > maxBytes + FORM_BYTES
-    ? new FileTooLarge(readableSize(maxBytes))
+    ? new FileTooLarge(englishSize(maxBytes))
     : undefined)
 }
 

@@ -1,5 +1,5 @@
 import createError from '@fastify/error'
-import { readableSize } from '../readable.js'
+import { englishSize } from '../readable.js'
 
 /** @import {defineFileModels} from './model.js' */
 
@@ -45,7 +45,7 @@ export function createRoom ({ Files }, maxBytes) {
       return () => { reserved -= wanted }
     },
 
-    full: () => new Full(readableSize(bytes), readableSize(maxBytes)),
+    full: () => new Full(englishSize(bytes), englishSize(maxBytes)),
 
     /** @param {number} length  of a file that was stored */
     take (length) {

@@ -1,5 +1,6 @@
 import multipart from '@fastify/multipart'
 import createError from '@fastify/error'
+import { t } from '../language.js'
 import { ALT_SCHEMA, AUTHOR_SCHEMA, fits } from '../writing/change.js'
 import { redirectUnknownQuery } from '../http/known-query.js'
 import { isMisspelt } from '../reading/address.js'
@@ -52,7 +53,7 @@ export async function fileRoutes (app, { files, maxBytes, policy }) {
     reply.code(created ? 201 : 200)
     if (wantsHtml(request)) {
       return reply.type(HTML).send(renderFor(request, 'files',
-        { title: created ? 'Uploaded' : 'It was there already', items: [item], one: true }))
+        { title: created ? t('Uploaded') : t('It was there already'), items: [item], one: true }))
     }
     const { url, name, alt, markdown, type, width, height, bytes } = item
     return reply.header('location', url).send({ url, name, alt, markdown, type, width, height, bytes, created })
@@ -62,7 +63,7 @@ export async function fileRoutes (app, { files, maxBytes, policy }) {
     const { before } = /** @type {{before?: string}} */ (request.query)
     const { items, more } = await files.list({ before, limit: FILES_PER_PART })
     const body = renderFor(request, 'files', {
-      title: 'Pictures and files',
+      title: t('Pictures and files'),
       items: items.map((file) => shown(file)),
       one: false,
       first: before === undefined,

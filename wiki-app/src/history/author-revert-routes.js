@@ -1,4 +1,5 @@
 import createError from '@fastify/error'
+import { t } from '../language.js'
 import { personIn } from '../access/access.js'
 import { HTML, renderFor, wantsHtml } from '../views.js'
 import { PAGES_MAX } from './author-revert.js'
@@ -46,7 +47,7 @@ export async function authorRevertRoutes (app, { authorRevert }) {
     const asked = /** @type {Asked} */ (request.query)
     const found = asked.author === undefined ? null : await authorRevert.plan(optionsIn(request, asked))
     return reply.type(HTML).send(renderFor(request, 'revert-author', {
-      title: 'Undo an author’s changes',
+      title: t('Undo an author’s changes'),
       url: REVERT_URL,
       asked: { author: '', since: '', limit: '', after: '', ...asked },
       limitMax: PAGES_MAX,
@@ -65,7 +66,9 @@ export async function authorRevertRoutes (app, { authorRevert }) {
       return { author: options.author, done, skipped: outcomes.length - done, next, pages: outcomes }
     }
     return reply.type(HTML).send(renderFor(request, 'reverted-author', {
-      title: options.author === '' ? 'Changes without a name undone' : `Changes by “${options.author}” undone`,
+      title: options.author === ''
+        ? t('Changes without a name undone')
+        : t('Changes by “{{author}}” undone', { author: options.author }),
       url: REVERT_URL,
       asked: { since: '', limit: '', ...asked, after: next },
       done,

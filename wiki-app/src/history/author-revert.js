@@ -1,4 +1,5 @@
 import mongoose from 'mongoose'
+import { t } from '../language.js'
 import { PageMissing } from '../pages/page-errors.js'
 import { StaleEdit } from '../pages/preconditions.js'
 import { createBringBack } from './bring-back.js'
@@ -63,7 +64,7 @@ export function createAuthorRevert ({ models: { Pages, Revisions }, store, histo
       return { name, outcome: 'reverted', revision, target }
     } catch (error) {
       if ([StaleEdit, PageMissing, RevisionMissing].some((each) => error instanceof each)) {
-        return { name, outcome: 'skipped', reason: 'someone changed it in the meantime' }
+        return { name, outcome: 'skipped', reason: t('someone changed it in the meantime') }
       }
       const { statusCode, message } = /** @type {{statusCode?: number, message: string}} */ (error)
       // An old text may exceed the limits of today.
@@ -161,11 +162,11 @@ async function planOf (Revisions, { history, name, newest, author, since }) {
       .exec()
   ])
   const target = before === null || before.deleted ? null : before.revision
-  const noChange = target === null && now?.deleted ? 'it is deleted, as it was before' : null
+  const noChange = target === null && now?.deleted ? t('it is deleted, as it was before') : null
   return {
     name,
     newest,
     target,
-    unneeded: before?.erased_at ? `the text before it, revision ${before.revision}, was erased` : noChange
+    unneeded: before?.erased_at ? t('the text before it, revision {{revision}}, was erased', { revision: before.revision }) : noChange
   }
 }

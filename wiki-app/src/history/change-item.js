@@ -1,3 +1,4 @@
+import { t } from '../language.js'
 import { readableSize, readableTime } from '../readable.js'
 import { differenceUrl, historyUrl, revisionUrl, viewUrl } from '../pages/name.js'
 
@@ -39,12 +40,20 @@ export function changesUrl (path, query) {
  * @param {import('./history.js').BytesBefore} bytesBefore  of the revision that it follows
  */
 export function whatChanged ({ deleted, summary, content_bytes: bytes, erased_at: erasedAt }, bytesBefore) {
-  if (erasedAt) return `${deleted ? 'The page was deleted. ' : ''}What it said was erased by an administrator.`
+  if (erasedAt) {
+    return deleted
+      ? t('The page was deleted. What it said was erased by an administrator.')
+      : t('What it said was erased by an administrator.')
+  }
   const said = summary === '' ? '' : `${summary.replace(/[.!?…]?$/u, (end) => end || '.')} `
-  if (deleted) return `${said}The page was deleted.`
-  if (bytesBefore === null) return `${said}A new page of ${readableSize(bytes)}.`
-  if (bytesBefore === undefined) return `${said}Now ${readableSize(bytes)}.`
+  const size = readableSize(bytes)
+  if (deleted) return said + t('The page was deleted.')
+  if (bytesBefore === null) return said + t('A new page of {{size}}.', { size })
+  if (bytesBefore === undefined) return said + t('Now {{size}}.', { size })
   const growth = bytes - bytesBefore
-  if (growth === 0) return `${said}As long as before: ${readableSize(bytes)}.`
-  return `${said}Now ${readableSize(bytes)}, ${readableSize(Math.abs(growth))} ${growth > 0 ? 'more' : 'less'} than before.`
+  if (growth === 0) return said + t('As long as before: {{size}}.', { size })
+  const by = readableSize(Math.abs(growth))
+  return said + (growth > 0
+    ? t('Now {{size}}, {{by}} more than before.', { size, by })
+    : t('Now {{size}}, {{by}} less than before.', { size, by }))
 }

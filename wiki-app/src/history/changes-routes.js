@@ -1,3 +1,4 @@
+import { t } from '../language.js'
 import { absoluteRoot } from '../http/absolute-root.js'
 import { redirectUnknownQuery } from '../http/known-query.js'
 import { sendRevalidated } from '../http/send-revalidated.js'
@@ -27,7 +28,7 @@ export async function changesRoutes (app, { history, policy: { listControl: cach
     const { author, before } = /** @type {{author?: string, before?: string}} */ (request.query)
     const { items, more } = await history.changes({ author, before, limit: ITEMS_PER_PART })
     const body = renderFor(request, 'changes', {
-      title: titleOf(author, 'Recent changes'),
+      title: titleOf(author, t('Recent changes')),
       author,
       named: true,
       first: before === undefined,
@@ -44,7 +45,7 @@ export async function changesRoutes (app, { history, policy: { listControl: cach
     const { items } = await history.changes({ author, limit: FEED_ITEMS })
     const bytesBefore = await history.bytesBefore(items)
     const body = renderFor(request, 'feed', {
-      title: titleOf(author, 'Changes of the wiki'),
+      title: titleOf(author, t('Changes of the wiki')),
       // Feeds of two authors are two feeds.
       id: `changes${author === undefined ? '' : `/${encodeURIComponent(author)}`}`,
       updated: (items[0]?.created_at ?? new Date(0)).toISOString(),
@@ -61,5 +62,5 @@ export async function changesRoutes (app, { history, policy: { listControl: cach
 /** @param {string | undefined} author @param {string} everybodys */
 function titleOf (author, everybodys) {
   if (author === undefined) return everybodys
-  return author === '' ? 'Changes without a name' : `Changes by ${author}`
+  return author === '' ? t('Changes without a name') : t('Changes by {{author}}', { author })
 }

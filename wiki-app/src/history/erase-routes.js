@@ -1,9 +1,9 @@
 import createError from '@fastify/error'
+import { t } from '../language.js'
 import { nameOfPerson } from '../access/access.js'
 import { historyUrl, viewUrl, writableName } from '../pages/name.js'
 import { readableSummary } from '../pages/visible.js'
 import { isMisspelt, nameIn, queryOf } from '../reading/address.js'
-import { counted } from '../readable.js'
 import { HTML, renderFor, wantsHtml } from '../views.js'
 import { LINE } from '../writing/change.js'
 import { eraseFormUrl } from './erase-address.js'
@@ -68,13 +68,13 @@ export async function eraseRoutes (app, { erasure, users }) {
     const { from, to } = rangeIn(request.query)
     const { newest, revisions } = await erasure.plan({ name, from, to })
     return reply.type(HTML).send(renderFor(request, 'erase', {
-      title: `Erase revisions of “${name}”`,
+      title: t('Erase revisions of “{{name}}”', { name }),
       name,
       url,
       from,
       to,
       newest,
-      count: counted(revisions.length, 'revision'),
+      count: revisions.length,
       revisions: revisions.slice(0, SHOWN_MAX).join(', '),
       isPart: revisions.length > SHOWN_MAX,
       revisionsMax: REVISIONS_MAX,
@@ -95,9 +95,9 @@ export async function eraseRoutes (app, { erasure, users }) {
     const erased = await erasure.erase({ name: actor, inFile: users.isInFile(actor) }, asked, reason)
     if (!wantsHtml(request)) return { ...range, erased }
     return reply.type(HTML).send(renderFor(request, 'erased', {
-      title: 'Erased',
+      title: t('Erased'),
       name,
-      count: counted(erased, 'revision'),
+      count: erased,
       viewUrl: viewUrl(name),
       historyUrl: historyUrl(name)
     }))

@@ -1,5 +1,6 @@
 import createError from '@fastify/error'
 import fresh from 'fresh'
+import { t } from '../language.js'
 import { readableTime } from '../readable.js'
 import { HTML, readerOf, renderFor } from '../views.js'
 import { isMisspelt, nameIn, queryOf } from '../reading/address.js'
@@ -93,7 +94,7 @@ function addHistory (app, { store, history, redirects, cacheControl }) {
     const body = renderFor(request, 'history', {
       ...toolUrls(name),
       here: 'history',
-      title: `History of “${name}”`,
+      title: t('History of “{{name}}”', { name }),
       deleted: head === null,
       named: false,
       items: items.map(changeItem),
@@ -157,9 +158,9 @@ function addRevisions (app, { store, history, oldRevisions, redirects, cacheCont
 function comparisonOf (name, items, head, { isPart }) {
   const revisions = items.filter(({ erased_at: erasedAt }) => !erasedAt)
     .map(({ revision, created_at: createdAt, deleted }) =>
-      ({ revision, label: `${revision}, ${readableTime(createdAt.toISOString())}${deleted ? ', deleted' : ''}` }))
+      ({ revision, label: `${revision}, ${readableTime(createdAt.toISOString())}${deleted ? `, ${t('deleted')}` : ''}` }))
   if (head !== null && !items.some(({ revision }) => revision === head.revision)) {
-    revisions.unshift({ revision: head.revision, label: `${head.revision}, the newest` })
+    revisions.unshift({ revision: head.revision, label: `${head.revision}, ${t('the newest')}` })
   }
   return revisions.length < 2 ? null : { url: differencesUrl(name), revisions, isPart }
 }
@@ -188,7 +189,7 @@ function addDifference (app, { history, oldRevisions, redirects, cacheControl })
     refuseErased(after)
     const difference = await oldRevisions.difference(before, after)
     return reply.header('cache-control', PAST_CONTROL).type(HTML).send(renderFor(request, 'compare', {
-      title: `Changes of “${name}”`,
+      title: t('Changes of “{{name}}”', { name }),
       from,
       to,
       fromUrl: revisionUrl(name, from),

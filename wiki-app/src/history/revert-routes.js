@@ -1,3 +1,4 @@
+import { t } from '../language.js'
 import { HTML, renderFor, wantsHtml } from '../views.js'
 import { isMisspelt, nameIn, queryOf } from '../reading/address.js'
 import { CHANGE_PROPERTIES, changeIn, preconditionOf, REVISION_SCHEMA } from '../writing/change.js'
@@ -37,7 +38,7 @@ export function addRevert (app, { store, history, oldRevisions, leave }) {
     try {
       const { revision, created } = await bringBack(
         { name, revision: number },
-        { author, summary: summary || `Back to revision ${number}` },
+        { author, summary: summary || t('Back to revision {{number}}', { number }) },
         preconditionOf(request)
       )
       reply.header('page-revision', revision)
@@ -62,7 +63,7 @@ export function addRevert (app, { store, history, oldRevisions, leave }) {
     const current = newest && await history.findItem(name, newest.revision)
     return reply.type(HTML).send(renderFor(request, 'revert', {
       ...toolUrls(name),
-      title: `Bring back revision ${number} of “${name}”`,
+      title: t('Bring back revision {{number}} of “{{name}}”', { number, name }),
       number,
       newest: currentRevision(newest),
       stale,
@@ -70,8 +71,8 @@ export function addRevert (app, { store, history, oldRevisions, leave }) {
       revisionUrl: revisionUrl(name, number),
       // The form works even if the comparison fails.
       difference: current && await oldRevisions.difference(current, old).catch(() => null),
-      summaryLabel: 'Why',
-      summary: summary || `Back to revision ${number}`,
+      summaryLabel: t('Why (may be left empty)'),
+      summary: summary || t('Back to revision {{number}}', { number }),
       author
     }))
   }

@@ -1,5 +1,5 @@
 import { maxHeaderSize, STATUS_CODES } from 'node:http'
-import { readableSize } from '../readable.js'
+import { englishSize } from '../readable.js'
 import { problemOf } from './problem.js'
 import { SECURITY_HEADERS } from './security-headers.js'
 
@@ -13,7 +13,7 @@ const EXPECTATION = { status: 417, detail: 'Only “100-continue” can be expec
 const REFUSALS = new Map(Object.entries({
   HPE_HEADER_OVERFLOW: {
     status: 431,
-    detail: `The header is longer than ${readableSize(maxHeaderSize)}. Send shorter fields.`
+    detail: `The header is longer than ${englishSize(maxHeaderSize)}. Send shorter fields.`
   },
   HPE_INVALID_METHOD: { status: 501, detail: 'The wiki knows GET, HEAD, POST, PUT and DELETE, not this method.' },
   HPE_INVALID_VERSION: { status: 505, detail: 'The wiki speaks HTTP/1.1 and HTTP/1.0.' },

@@ -1,8 +1,10 @@
 import { STATUS_CODES } from 'node:http'
 import createError from '@fastify/error'
 import createRouter from 'find-my-way'
+import { t } from '../language.js'
 import { isWorthKeeping, showAgain } from '../access/resend.js'
 import { pathOf } from '../observe/request-log.js'
+import { sayError } from '../say-error.js'
 import { SECURITY_HEADERS } from './security-headers.js'
 import { HTML, renderFor, wantsHtml } from '../views.js'
 
@@ -11,22 +13,23 @@ import { HTML, renderFor, wantsHtml } from '../views.js'
 
 const RETRY_AFTER_S = 2
 
-/** For people; programs get the standard's words. @type {Record<number, string>} */
-const TITLES = {
-  400: 'This cannot be done',
-  401: 'Sign in first',
-  403: 'This is not allowed',
-  404: 'Not found',
-  405: 'This cannot be done here',
-  409: 'This cannot be done',
-  410: 'It was erased',
-  412: 'The page has changed',
-  413: 'Too large',
-  415: 'This cannot be used here',
-  422: 'This cannot be done',
-  429: 'Too many requests',
-  500: 'Something went wrong',
-  503: 'Not possible just now'
+/** For people; programs get the standard's words. @param {number} status */
+function titleOf (status) {
+  switch (status) {
+    case 401: return t('Sign in first')
+    case 403: return t('This is not allowed')
+    case 404: return t('Not found')
+    case 405: return t('This cannot be done here')
+    case 400: case 409: case 422: return t('This cannot be done')
+    case 410: return t('It was erased')
+    case 412: return t('The page has changed')
+    case 413: return t('Too large')
+    case 415: return t('This cannot be used here')
+    case 429: return t('Too many requests')
+    case 500: return t('Something went wrong')
+    case 503: return t('Not possible just now')
+    default: return STATUS_CODES[status] ?? 'Error'
+  }
 }
 
 const NotFound = createError('WIKI_NOT_FOUND', 'There is nothing at this address.', 404)
@@ -49,10 +52,10 @@ export function createErrorHandler (isUnavailable) {
       request.log.error({ request_id: request.id, err: error, method: request.method, url: pathOf(request) }, 'unexpected error')
     }
     reply.code(status).headers({ ...SECURITY_HEADERS, ...headers, 'cache-control': 'no-store' })
-    const title = TITLES[status] ?? STATUS_CODES[status] ?? 'Error'
     if (wantsHtml(request)) {
+      const title = titleOf(status)
       const { signInUrl, createUrl, historyUrl } = error
-      const shown = { title, detail, requestId: request.id, signInUrl, unavailable: status === 503 }
+      const shown = { title, detail: sayError(detail), requestId: request.id, signInUrl, unavailable: status === 503 }
       if (isWorthKeeping(request, shown)) return showAgain(request, reply, shown)
       return reply.type(HTML).send(renderFor(request, 'error', { ...shown, createUrl, historyUrl }))
     }

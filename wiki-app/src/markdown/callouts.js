@@ -1,3 +1,5 @@
+import { t } from '../language.js'
+
 /** @typedef {import('markdown-it').Token} Token */
 
 export const CALLOUTS = ['note', 'tip', 'important', 'warning', 'caution']
@@ -48,6 +50,11 @@ function takeKind (tokens, index) {
   return kind.toLowerCase()
 }
 
+/** @returns {Record<string, string>} */
+const titles = () => ({
+  note: t('Note'), tip: t('Tip'), important: t('Important'), warning: t('Warning'), caution: t('Caution')
+})
+
 /** @param {string} kind @param {import('markdown-it').StateCore} state */
 function titleOf (kind, { Token }) {
   const [open, text, close] = [
@@ -55,7 +62,7 @@ function titleOf (kind, { Token }) {
   ]
   open.block = text.block = close.block = true
   open.attrs = [['class', 'callout-title']]
-  text.content = `${kind[0].toUpperCase()}${kind.slice(1)}`
+  text.content = titles()[kind]
   text.children = []
   return [open, text, close]
 }

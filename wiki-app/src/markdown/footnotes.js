@@ -1,3 +1,5 @@
+import { t } from '../language.js'
+
 /** @import {MarkdownIt} from 'markdown-it' */
 /** @import {PageEnv} from './html.js' */
 
@@ -89,16 +91,17 @@ function addHtml (markdownIt) {
   const { rules } = markdownIt.renderer
   rules.footnote_reference = (tokens, index) => {
     const { number, reference } = /** @type {any} */ (tokens[index].meta)
-    return `<sup><a id="${referenceId(number, reference)}" href="#fn:${number}" aria-label="Note ${number}">[${number}]</a></sup>`
+    return `<sup><a id="${referenceId(number, reference)}" href="#fn:${number}" aria-label="${t('Note {{number}}', { number })}">[${number}]</a></sup>`
   }
-  rules.footnotes_open = () => '<section class="footnotes" aria-label="Notes">\n<ol>\n'
+  rules.footnotes_open = () => `<section class="footnotes" aria-label="${t('Notes')}">\n<ol>\n`
   rules.footnotes_close = () => '</ol>\n</section>\n'
   rules.note_open = (tokens, index) => `<li id="fn:${/** @type {any} */ (tokens[index].meta).number}">\n`
   rules.note_close = () => '</li>\n'
   rules.note_back = (tokens, index) => {
     const { number, references } = /** @type {Note} */ (/** @type {any} */ (tokens[index].meta))
     return Array.from({ length: references }, (_, i) =>
-      ` <a href="#${referenceId(number, i + 1)}" aria-label="Back to reference ${i + 1} to note ${number}">↩</a>`)
+      ` <a href="#${referenceId(number, i + 1)}" aria-label="${
+        t('Back to reference {{reference}} to note {{number}}', { reference: i + 1, number })}">↩</a>`)
       .join('')
   }
 }

@@ -1,3 +1,4 @@
+import { t } from '../language.js'
 import { inlineText } from './inline-text.js'
 import { createSlugs, slugOf } from './slug.js'
 
@@ -59,18 +60,20 @@ export function headings (markdownIt) {
   rules.heading_close = (tokens, index) => {
     const { tag, meta } = tokens[index]
     const { id, text, section } = /** @type {Heading & {section: number}} */ (/** @type {unknown} */ (meta))
-    const label = escapeHtml(text)
     const edit = section === 0
       ? ''
-      : `<button form="_edit" name="section" value="${section}" aria-label="Edit section “${label}”">Edit</button>`
-    return `</${tag}><a class="anchor" href="#${id}" aria-label="Link to “${label}”">#</a>${edit}</div>\n`
+      : `<button form="_edit" name="section" value="${section}" aria-label="${
+        escapeHtml(t('Edit section “{{title}}”', { title: text }))}">${escapeHtml(t('Edit'))}</button>`
+    return `</${tag}><a class="anchor" href="#${id}" aria-label="${
+      escapeHtml(t('Link to “{{title}}”', { title: text }))}">#</a>${edit}</div>\n`
   }
 
   rules.contents = (tokens, index) => {
     const { listed } = /** @type {{listed: Heading[]}} */ (/** @type {unknown} */ (tokens[index].meta))
     const open = listed.length > CONTENTS_OPEN_MAX ? '' : ' open=""'
-    return '<nav class="contents" aria-label="Contents">' +
-      `<details${open}><summary>Contents</summary>\n${nestedList(listed, escapeHtml)}\n</details></nav>\n`
+    const contents = escapeHtml(t('Contents'))
+    return `<nav class="contents" aria-label="${contents}">` +
+      `<details${open}><summary>${contents}</summary>\n${nestedList(listed, escapeHtml)}\n</details></nav>\n`
   }
 }
 

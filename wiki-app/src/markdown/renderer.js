@@ -1,9 +1,10 @@
 import createError from '@fastify/error'
-import { readableSize } from '../readable.js'
+import { languageNumber } from '../language.js'
+import { englishSize } from '../readable.js'
 import { CPU_MAX_MS, createAuthorsPool } from '../threads/authors.js'
 import { TooCostly } from '../threads/pool.js'
 import { createDiagrams } from './draw-diagrams.js'
-import { RENDERER_VERSION } from './version.js'
+import { versionIn } from './version.js'
 
 /** @import {Diagrams} from './draw-diagrams.js' */
 /** @import {Pool} from '../threads/pool.js' */
@@ -45,7 +46,7 @@ export function createRenderer ({
   maxBytes, cpuMaxMs = CPU_MAX_MS, pool = createAuthorsPool({ cpuMaxMs }), diagrams = createDiagrams()
 }) {
   return {
-    version: RENDERER_VERSION,
+    version: versionIn(languageNumber()),
 
     /**
      * @param {string} markdown
@@ -55,13 +56,13 @@ export function createRenderer ({
      */
     async render (markdown, { yields = false } = {}) {
       const contentBytes = Buffer.byteLength(markdown)
-      if (contentBytes > maxBytes) throw new TooLarge(readableSize(maxBytes))
+      if (contentBytes > maxBytes) throw new TooLarge(englishSize(maxBytes))
       const htmlMaxBytes = htmlBytesMax(contentBytes, maxBytes)
       const options = { bytes: contentBytes, yields: yields || contentBytes > SHORT_MAX_BYTES }
       const { bytes, html, links } = await diagrams
         .drawn((drawings) => pool.run({ markdown, maxBytes: htmlMaxBytes, drawings }, options))
         .catch((error) => { throw error instanceof TooCostly ? new TooComplicated(cpuMaxMs / 1000) : error })
-      if (bytes > htmlMaxBytes) throw new TooLargeHtml(...[contentBytes, bytes, htmlMaxBytes].map(readableSize))
+      if (bytes > htmlMaxBytes) throw new TooLargeHtml(...[contentBytes, bytes, htmlMaxBytes].map(englishSize))
       return { contentBytes, html, links }
     },
 

@@ -1,6 +1,6 @@
 import { isOfDocuments } from '../database/transaction.js'
 import { StaleEdit } from '../pages/preconditions.js'
-import { readableSize } from '../readable.js'
+import { englishSize } from '../readable.js'
 import { acceptedAuthor, acceptedSummary, acceptedTags } from './accepted.js'
 import { createNewest } from './newest-shown.js'
 import { dateAfter } from './revision-ids.js'
@@ -47,7 +47,7 @@ export function draftOf (
 ) {
   const content = given.replace(/\p{Cs}/gu, '\uFFFD')
   const contentBytes = Buffer.byteLength(content)
-  if (contentBytes > maxBytes) return { reason: `the text of revision ${id} is longer than ${readableSize(maxBytes)}` }
+  if (contentBytes > maxBytes) return { reason: `the text of revision ${id} is longer than ${englishSize(maxBytes)}` }
   return {
     content,
     contentBytes,

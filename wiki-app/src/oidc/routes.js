@@ -1,4 +1,5 @@
 import createError from '@fastify/error'
+import { t } from '../language.js'
 import { cookieIn, isPrivate, TARGET_MAX_CHARS } from '../access/access.js'
 import { createBrowserSessions } from '../access/browser-sessions.js'
 import { afterSignIn, localTarget } from '../access/local-target.js'
@@ -102,7 +103,7 @@ function addBegin (app, context) {
       const { url, ...secrets } = await provider.begin().finally(leave)
       const sealed = cookie.seal({ ...secrets, to, invitation, sessions })
       reply.setCookie(name, sealed, { ...attributes, maxAge: FLOW_MAX_S })
-      return goOn(request, reply, { title: `Sign in with ${provider.label}`, text: 'You go on there.', url })
+      return goOn(request, reply, { title: t('Sign in with {{provider}}', { provider: provider.label }), text: t('You go on there.'), url })
     })
   })
 }
@@ -123,8 +124,8 @@ function addCallback (app, context) {
       const member = await signIn(flow, request).finally(leave)
       await browsers.begin(reply, member, flow.sessions)
       return goOn(request, reply, {
-        title: 'You are signed in',
-        text: `Your name in this wiki is “${member.name}”.`,
+        title: t('You are signed in'),
+        text: t('Your name in this wiki is “{{name}}”.', { name: member.name }),
         url: afterSignIn(flow.to, closed)
       })
     })

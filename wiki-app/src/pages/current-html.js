@@ -2,6 +2,7 @@ import { hashOf } from '../http/hash.js'
 import { withMissing } from '../markdown/missing.js'
 import { inTransaction } from '../database/transaction.js'
 import { countsOf } from './counts.js'
+import { isOlder } from '../markdown/version.js'
 
 /** @import {Model} from 'mongoose' */
 /** @import {Renderer} from '../markdown/renderer.js' */
@@ -40,7 +41,7 @@ export function createCurrentHtml ({ Pages, targets, later, renderer, runExclusi
   }
 
   /** @param {Pick<Page, 'renderer'>} page */
-  const isOlder = ({ renderer: by }) => typeof by !== 'number' || by < renderer.version
+  const isOld = ({ renderer: by }) => isOlder(by, renderer.version)
 
   /** @param {string} name */
   function renderBehind (name) {
@@ -69,7 +70,7 @@ export function createCurrentHtml ({ Pages, targets, later, renderer, runExclusi
     const there = { _id: name, deleted_at: null }
     /** @type {Pick<Page, '_id' | 'content' | 'revision' | 'renderer'> | null} */
     const source = await Pages.findOne(there, { content: 1, revision: 1, renderer: 1 }).lean().exec()
-    if (closed || source === null || !isOlder(source)) return
+    if (closed || source === null || !isOld(source)) return
     const same = { ...there, revision: source.revision, renderer: source.renderer ?? null }
     const rendered = await renderer.render(source.content, { yields: true }).catch(nullWhenRefused)
     if (rendered === null) {
@@ -143,7 +144,7 @@ export function createCurrentHtml ({ Pages, targets, later, renderer, runExclusi
 
     /** @param {Pick<Page, '_id' | 'renderer'>} page */
     remind (page) {
-      if (isOlder(page)) renderBehind(page._id)
+      if (isOld(page)) renderBehind(page._id)
     },
 
     close () {

@@ -3,7 +3,7 @@ import mongoose from 'mongoose'
 import { HEAD_FIELDS } from './head.js'
 import { writableName } from './name.js'
 import { NameTaken } from './page-errors.js'
-import { readableSize } from '../readable.js'
+import { englishSize } from '../readable.js'
 import { belowOf } from './subpage-names.js'
 import { isAmongTalk, TALK, talkOf } from './talk.js'
 
@@ -28,7 +28,7 @@ const TooManySubpages = createError(
 const SubpagesTooLong = createError(
   'WIKI_SUBPAGES_TOO_LONG',
   'Nothing was renamed: the texts of the subpages and talk pages have more than ' +
-    `${readableSize(SUBPAGES_MAX_BYTES)} together. Rename some subpages first, with theirs.`,
+    `${englishSize(SUBPAGES_MAX_BYTES)} together. Rename some subpages first, with theirs.`,
   409
 )
 const NoTalkOfTalk = createError(

@@ -1,4 +1,6 @@
 import createError from '@fastify/error'
+import { sayError } from '../say-error.js'
+import { t } from '../language.js'
 import { nameOfPerson, SIGN_IN_URL } from '../access/access.js'
 import { PASSWORD_MAX_CHARS, PASSWORD_MIN_CHARS } from '../access/password.js'
 import { isPersonal } from '../access/roles.js'
@@ -71,7 +73,7 @@ function addInvitation (app, { account, passwords, elsewhere }) {
   const config = { role: 'anyone', forStrangers: true, secret: true }
   /** @param {FastifyRequest} request @param {FastifyReply} reply @param {string} name @param {string} [refusal] */
   const invitation = (request, reply, name, refusal = '') => reply.type(HTML).send(renderFor(request, 'invitation', {
-    title: 'Choose a password',
+    title: t('Choose a password'),
     name,
     refusal,
     elsewhere,
@@ -144,7 +146,7 @@ function addPassword (app, account, passwords) {
     } catch (error) {
       const { statusCode = 500, headers = {}, message } = /** @type {AnswerableError} */ (error)
       if (statusCode >= 500 || !wantsHtml(request)) throw error
-      return showAccount(request, reply.code(statusCode).headers(headers), account, { refusal: message })
+      return showAccount(request, reply.code(statusCode).headers(headers), account, { refusal: sayError(message) })
     }
     // All sessions of the old password have ended, this one as well.
     return wantsHtml(request) ? reply.redirect(SIGN_IN_AGAIN_URL, 303) : { name }
@@ -161,7 +163,7 @@ async function showAccount (request, reply, account, shown = {}) {
   const { tokens = null, hasPassword = true, isConnected = false } = facts ?? {}
   if (!wantsHtml(request)) return { name, tokens }
   return reply.type(HTML).send(renderFor(request, 'account', {
-    title: 'Your account',
+    title: t('Your account'),
     name,
     tokens: tokens?.map(({ label, created_at: at }) => ({ label, time: readableTime(at.toISOString()) })) ?? null,
     token: null,

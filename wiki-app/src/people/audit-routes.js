@@ -1,3 +1,5 @@
+import { roleName } from '../access/role-names.js'
+import { t } from '../language.js'
 import { readableTime } from '../readable.js'
 import { HTML, renderFor, wantsHtml } from '../views.js'
 import { AUDIT_URL, MEMBERS_URL } from './addresses.js'
@@ -15,16 +17,16 @@ const SCHEMA = {
 
 /** @type {Record<string, (act: Act) => string>} */
 const ACTS = {
-  invited: ({ role }) => `invited, as ${role}:`,
-  linked: () => 'made a link for a new password for',
-  role: ({ role }) => `gave the role ${role} to`,
-  blocked: () => 'blocked',
-  unblocked: () => 'unblocked',
-  removed: () => 'removed',
+  invited: ({ role }) => t('invited, as {{role}}:', { role: roleName(role) }),
+  linked: () => t('made a link for a new password for'),
+  role: ({ role }) => t('gave the role {{role}} to', { role: roleName(role) }),
+  blocked: () => t('blocked'),
+  unblocked: () => t('unblocked'),
+  removed: () => t('removed'),
   // By the provider.
-  admitted: ({ role }) => `let in, as ${role}:`,
-  connected: () => 'was connected with',
-  erased: ({ revisions }) => `erased the revisions ${revisions} of`
+  admitted: ({ role }) => t('let in, as {{role}}:', { role: roleName(role) }),
+  connected: () => t('was connected with'),
+  erased: ({ revisions }) => t('erased the revisions {{revisions}} of', { revisions: String(revisions) })
 }
 
 /**
@@ -40,7 +42,7 @@ export async function auditRoutes (app, { audit }) {
       return { acts: items.map(({ _id, ...act }) => act), next }
     }
     return reply.type(HTML).send(renderFor(request, 'audit', {
-      title: 'What administrators did',
+      title: t('What administrators did'),
       items: items.map((act) => ({
         ...act, at: act.at.toISOString(), time: readableTime(act.at.toISOString()), words: ACTS[act.did](act)
       })),

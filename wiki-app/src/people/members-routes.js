@@ -1,8 +1,10 @@
 import createError from '@fastify/error'
+import { roleName } from '../access/role-names.js'
+import { t } from '../language.js'
 import { nameOfPerson } from '../access/access.js'
 import { ROLES } from '../access/roles.js'
 import { isLine, LINE_RULE, NAME_MAX_CHARS } from '../access/users.js'
-import { counted, readableTime } from '../readable.js'
+import { readableTime } from '../readable.js'
 import { HTML, renderFor, wantsHtml } from '../views.js'
 import { AUDIT_URL, invitationUrl, MEMBER_URL, MEMBERS_URL, memberUrl } from './addresses.js'
 import { LINK_MAX_MS } from './members.js'
@@ -66,14 +68,16 @@ export async function membersRoutes (app, { members, users, publicUrl }) {
 /** @param {FastifyInstance} app @param {Context} context */
 function addReads (app, { members, users }) {
   /** @param {Member} member */
-  const shown = (member) => ({ ...factsOf(member), state: stateOf(member, users.isInFile(member.name)) })
+  const shown = (member) => ({
+    ...factsOf(member), roleName: roleName(member.role), state: stateOf(member, users.isInFile(member.name))
+  })
 
   app.get(MEMBERS_URL, { config, schema: LIST_SCHEMA }, async (request, reply) => {
     const { after } = /** @type {{after?: string}} */ (request.query)
     const { items, next } = await members.list(after)
     if (!wantsHtml(request)) return { people: items.map(factsOf), next }
     return reply.type(HTML).send(renderFor(request, 'people', {
-      title: 'People',
+      title: t('People'),
       items: items.map((member) => ({ ...shown(member), url: memberUrl(member.name) })),
       nextUrl: next && `${MEMBERS_URL}?${new URLSearchParams({ after: next })}`,
       inviteUrl: MEMBERS_URL,
@@ -104,12 +108,12 @@ function addInvitations (app, { members, publicUrl = '', actorIn }) {
     const name = given.trim().normalize('NFC')
     if (!isLine(name, NAME_MAX_CHARS) || name !== plain(name)) throw new InvalidName()
     const secret = await members.invite(actorIn(request), name, role)
-    return showLink(request, reply.code(201), `“${name}” is invited`, name, secret)
+    return showLink(request, reply.code(201), t('“{{name}}” is invited', { name }), name, secret)
   })
 
   app.post(`${MEMBERS_URL}/link`, form({ name: NAME }), async (request, reply) => {
     const { name } = await members.get(askedIn(request).name)
-    return showLink(request, reply, `A link for “${name}”`, name, await members.renewLink(actorIn(request), name))
+    return showLink(request, reply, t('A link for “{{name}}”', { name }), name, await members.renewLink(actorIn(request), name))
   })
 
   /**
@@ -126,7 +130,7 @@ function addInvitations (app, { members, publicUrl = '', actorIn }) {
       name,
       path,
       url,
-      lasts: counted(LINK_MAX_MS / DAY_MS, 'day'),
+      lasts: t('{{count}} days', { count: LINK_MAX_MS / DAY_MS }),
       listUrl: MEMBERS_URL
     }))
   }
@@ -171,13 +175,17 @@ const factsOf = ({ name, role, password, identity, tokens, blocked_at: blockedAt
 
 /** @param {Member} member @param {boolean} isInFile @returns {string} in words */
 function stateOf (member, isInFile) {
-  if (isInFile) return 'hidden by a name in the users’ file'
+  if (isInFile) return t('hidden by a name in the users’ file')
   const { blocked, has_password: hasPassword, has_identity: hasIdentity, link_expires_at: until } = factsOf(member)
-  if (blocked) return 'blocked'
-  const ways = hasIdentity ? `signs in with OpenID Connect${hasPassword ? ' or a password' : ''}` : ''
+  if (blocked) return t('blocked')
+  const ways = !hasIdentity
+    ? ''
+    : hasPassword ? t('signs in with OpenID Connect or a password') : t('signs in with OpenID Connect')
   if (until !== null) {
-    const link = hasPassword || hasIdentity ? 'has a link for a new password' : 'invited'
-    return `${ways && `${ways}; `}${link} until ${readableTime(until)}`
+    const link = hasPassword || hasIdentity
+      ? t('has a link for a new password until {{time}}', { time: readableTime(until) })
+      : t('invited until {{time}}', { time: readableTime(until) })
+    return `${ways && `${ways}; `}${link}`
   }
-  return hasPassword || hasIdentity ? ways : 'the invitation has expired'
+  return hasPassword || hasIdentity ? ways : t('the invitation has expired')
 }

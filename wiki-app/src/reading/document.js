@@ -1,7 +1,8 @@
+import { t } from '../language.js'
 import { hashOf } from '../http/hash.js'
 import { withoutTitle } from '../markdown/title.js'
 import { readableSize, readableTime } from '../readable.js'
-import { site } from '../site/site.js'
+import { perSite } from '../site/site.js'
 import { escapeHtml, renderView } from '../views.js'
 import { encodeName, namesAbove, revisionUrl, tagUrl, viewUrl } from '../pages/name.js'
 import { subpagesHtml } from './subpages-html.js'
@@ -122,11 +123,13 @@ function pour ({
 /** @param {string} url @param {string} text */
 const link = (url, text) => `<a href="${escapeHtml(url)}" dir="auto">${escapeHtml(text)}</a>`
 
+const texts = perSite(() => ({ above: escapeHtml(t('Pages above')), tags: escapeHtml(t('Tags:')) }))
+
 /** @param {string} name */
 export function aboveHtml (name) {
   if (!name.includes('/')) return ''
   const above = namesAbove(name)
-  return `<nav class="above" aria-label="Pages above">${
+  return `<nav class="above" aria-label="${texts().above}">${
     above.map((each) => link(viewUrl(each), each.slice(each.lastIndexOf('/') + 1))).join(' / ')
   } /</nav>\n`
 }
@@ -134,23 +137,17 @@ export function aboveHtml (name) {
 /** @param {string[]} tags */
 const tagsHtml = (tags) => tags.length === 0
   ? ''
-  : `<p class="tags">Tags: ${tags.map((tag) => link(tagUrl(tag), tag)).join(', ')}</p>\n`
+  : `<p class="tags">${texts().tags} ${tags.map((tag) => link(tagUrl(tag), tag)).join(', ')}</p>\n`
 
-/** Made when the first reader comes, for how the wiki presents itself then. @type {Map<string, Frame>} */
-const frames = new Map()
-/** @type {import('../site/site.js').Site | undefined} */
-let framedFor
+/** Made when the first reader comes. @type {() => Map<string, Frame>} */
+const frames = perSite(() => new Map())
 
 /** @param {string} name @param {AccessMode} mode @param {Role} [role]  of a known reader */
 function frameOf (name, mode, role) {
-  if (framedFor !== site()) {
-    framedFor = site()
-    frames.clear()
-  }
   const isTalk = pageOfTalk(name) !== null
   const key = `${mode} ${role} ${isTalk}`
-  const frame = frames.get(key) ?? createFrame(mode, isTalk, role)
-  frames.set(key, frame)
+  const frame = frames().get(key) ?? createFrame(mode, isTalk, role)
+  frames().set(key, frame)
   return frame
 }
 

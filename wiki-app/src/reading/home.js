@@ -1,3 +1,4 @@
+import { t } from '../language.js'
 import { sendRevalidated } from '../http/send-revalidated.js'
 import { readableTime } from '../readable.js'
 import { HTML, renderFor } from '../views.js'
@@ -24,7 +25,7 @@ export function createInvitation ({ history, policy: { listControl }, home }) {
       cacheControl: listControl,
       type: HTML,
       body: renderFor(request, 'home', {
-        title: 'Welcome',
+        title: t('Welcome'),
         createUrl: editUrl(home),
         isEmpty: items.length === 0,
         pages: pages.map(({ page: name, created_at: createdAt }) => {

@@ -1,5 +1,6 @@
+import { t } from '../language.js'
 import { readableDuration } from '../readable.js'
-import { escapeHtml } from '../views.js'
+import { htmlText, tag } from '../views.js'
 import { differenceUrl } from '../pages/name.js'
 
 /** @import {CachePolicy} from '../caching/cache-policy.js' */
@@ -13,9 +14,10 @@ import { differenceUrl } from '../pages/name.js'
  */
 export function createSavedNotice ({ policy, isPurged = async () => false }) {
   return async (name, revision, merged = null) => {
-    const both = merged === null ? '' : mergedWith(name, revision, merged)
+    const saved = t('Saved as revision {{revision}}.', { revision })
+    const both = merged === null ? '' : ` ${mergedWith(name, revision, merged)}`
     const seen = await seenWhen(policy, () => isPurged([name]))
-    return `<p class="notice" role="status">Saved as revision ${revision}${both}. ${seen}</p>`
+    return `<p class="notice" role="status">${saved}${both} ${seen}</p>`
   }
 }
 
@@ -26,29 +28,27 @@ async function seenWhen (policy, isPurged) {
 }
 
 /** @param {string} name @param {number} revision @param {number} merged */
-const mergedWith = (name, revision, merged) => `, merged with revision ${merged}, which someone saved while you were ` +
-  `editing (<a href="${escapeHtml(differenceUrl(name, merged, revision))}">what you changed in it</a>)`
+const mergedWith = (name, revision, merged) => htmlText(
+  'It is merged with revision {{merged}}, which someone saved while you were editing ' +
+    '(<a>what you changed in it</a>).',
+  { merged }, { a: tag('a', { href: differenceUrl(name, merged, revision) }) })
 
 /** @param {number} boundMs @param {number} [beyondBoundS] */
-const withinBound = (boundMs, beyondBoundS = 0) => {
-  const others = beyondBoundS === 0
-    ? ''
-    : `; behind a cache that this wiki does not reach, up to ${readableDuration(beyondBoundS)} later`
-  return `Everybody sees it within ${boundMs} milliseconds${others}.`
-}
-
-const EVERYBODY = 'Everybody sees it from now on.'
+const withinBound = (boundMs, beyondBoundS = 0) => beyondBoundS === 0
+  ? t('Everybody sees it within {{ms}} milliseconds.', { ms: boundMs })
+  : t('Everybody sees it within {{ms}} milliseconds; behind a cache that this wiki does not reach, up to ' +
+    '{{duration}} later.', { ms: boundMs, duration: readableDuration(beyondBoundS) })
 
 /** @param {CachePolicy} policy */
 function untilExpiry ({ staleS }) {
-  if (staleS === 0) return EVERYBODY
-  return 'This address shows it. Elsewhere you and others may see the previous text for up to ' +
-    `${readableDuration(staleS)}: caches keep it, your browser’s among them.`
+  if (staleS === 0) return t('Everybody sees it from now on.')
+  return t('This address shows it. Elsewhere you and others may see the previous text for up to {{duration}}: ' +
+    'caches keep it, your browser’s among them.', { duration: readableDuration(staleS) })
 }
 
 /** @param {CachePolicy} policy @param {boolean} confirmed */
 function afterPurge ({ unpurgedStaleS }, confirmed) {
-  if (confirmed) return `The caches have forgotten the previous text. ${EVERYBODY}`
-  return 'This address shows it. The caches have not confirmed yet that they forgot the previous text: ' +
-    `until they do, you and others may see it elsewhere, for up to ${readableDuration(unpurgedStaleS)}.`
+  if (confirmed) return t('The caches have forgotten the previous text. Everybody sees it from now on.')
+  return t('This address shows it. The caches have not confirmed yet that they forgot the previous text: until they ' +
+    'do, you and others may see it elsewhere, for up to {{duration}}.', { duration: readableDuration(unpurgedStaleS) })
 }

@@ -1,8 +1,12 @@
+import { t } from '../language.js'
+import { perSite } from '../site/site.js'
 import { escapeHtml } from '../views.js'
 import { viewUrl } from '../pages/name.js'
 import { subpagesUrl } from '../pages/subpage-names.js'
 
 /** @import {Subpages} from '../pages/subpages.js' */
+
+const texts = perSite(() => ({ all: escapeHtml(t('All subpages')), heading: escapeHtml(t('Subpages')) }))
 
 /** @param {string} name @param {Subpages | null} [subpages] @returns {string} '' for none */
 export function subpagesHtml (name, subpages) {
@@ -10,8 +14,8 @@ export function subpagesHtml (name, subpages) {
   const items = subpages.names.map((part) => subpages.missing.includes(part)
     ? link(subpagesUrl(`${name}/${part}`), `${part}/`)
     : link(viewUrl(`${name}/${part}`), part))
-  const more = subpages.more ? `<p><a href="${escapeHtml(subpagesUrl(name))}">All subpages</a></p>\n` : ''
-  return '<nav class="subpages" aria-labelledby="_subpages">\n<h2 id="_subpages">Subpages</h2>\n' +
+  const more = subpages.more ? `<p><a href="${escapeHtml(subpagesUrl(name))}">${texts().all}</a></p>\n` : ''
+  return '<nav class="subpages" aria-labelledby="_subpages">\n' + `<h2 id="_subpages">${texts().heading}</h2>\n` +
     `<ul class="pages">\n${items.join('')}</ul>\n${more}</nav>\n`
 }
 

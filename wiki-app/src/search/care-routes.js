@@ -1,4 +1,5 @@
 import createError from '@fastify/error'
+import { t } from '../language.js'
 import { redirectUnknownQuery } from '../http/known-query.js'
 import { linksUrl, viewUrl } from '../pages/name.js'
 import { LINE } from '../writing/change.js'
@@ -48,9 +49,10 @@ export async function careRoutes (app, { store, search, policy }) {
     const found = []
     for (const { path, heading, advice, nothing, find, shownAs } of lists) {
       const { items, more } = await find({ limit: PAGES_PER_LIST })
-      found.push({ heading, advice, nothing, url: path, more, pages: items.map(shownAs) })
+      const texts = { heading: heading(), advice: advice(), nothing: nothing() }
+      found.push({ ...texts, url: path, more, pages: items.map(shownAs) })
     }
-    return answer.send(request, reply, 'care', { title: 'Pages that need care', here: CARE_URL, lists: found })
+    return answer.send(request, reply, 'care', { title: t('Pages that need care'), here: CARE_URL, lists: found })
   })
 
   for (const list of lists) addList(app, list, answer)
@@ -61,9 +63,9 @@ export async function careRoutes (app, { store, search, policy }) {
  * @template [T=any]
  * @typedef {object} List
  * @property {string} path
- * @property {string} heading
- * @property {string} advice  what to do
- * @property {string} nothing  when it is empty
+ * @property {() => string} heading
+ * @property {() => string} advice  what to do
+ * @property {() => string} nothing  when it is empty
  * @property {object} schema
  * @property {(part: import('./search.js').Part) => Promise<import('./search.js').Found<T>>} find
  * @property {(item: T) => object} shownAs
@@ -73,9 +75,9 @@ export async function careRoutes (app, { store, search, policy }) {
 /** @param {Search} search @returns {List[]} */
 const listsOf = ({ wanted, orphaned, deadEnds }) => [{
   path: '/wanted',
-  heading: 'Wanted pages: linked to, but not written yet',
-  advice: 'Write them, or correct the links that lead there.',
-  nothing: 'There are none: every link leads to a page.',
+  heading: () => t('Wanted pages: linked to, but not written yet'),
+  advice: () => t('Write them, or correct the links that lead there.'),
+  nothing: () => t('There are none: every link leads to a page.'),
   schema: WANTED_SCHEMA,
   find: wanted,
   shownAs: ({ name, sources }) =>
@@ -83,18 +85,18 @@ const listsOf = ({ wanted, orphaned, deadEnds }) => [{
   position: positionOf
 }, {
   path: '/orphaned',
-  heading: 'Orphaned pages: no other page’s text leads to them',
-  advice: 'Readers find them by searching alone. Link to them from the pages where they are looked for.',
-  nothing: 'There are none: every page can be reached by a link.',
+  heading: () => t('Orphaned pages: no other page’s text leads to them'),
+  advice: () => t('Readers find them by searching alone. Link to them from the pages where they are looked for.'),
+  nothing: () => t('There are none: every page can be reached by a link.'),
   schema: LIST_SCHEMA,
   find: orphaned,
   shownAs: ({ name }) => ({ name, url: viewUrl(name) }),
   position: ({ name }) => name
 }, {
   path: '/dead-ends',
-  heading: 'Dead ends: their texts link to no page',
-  advice: 'Readers cannot go on from there. Add links to pages on the same subject.',
-  nothing: 'There are none: every page links to one.',
+  heading: () => t('Dead ends: their texts link to no page'),
+  advice: () => t('Readers cannot go on from there. Add links to pages on the same subject.'),
+  nothing: () => t('There are none: every page links to one.'),
   schema: LIST_SCHEMA,
   find: deadEnds,
   shownAs: shown,
@@ -107,10 +109,10 @@ function addList (app, { path, heading, nothing, schema, find, shownAs, position
     const { after } = /** @type {{after?: string}} */ (request.query)
     const { items, more } = await find({ after, limit: PAGES_PER_PART })
     return answer.send(request, reply, 'list', {
-      title: heading,
+      title: heading(),
       here: path,
       pages: items.map(shownAs),
-      nothing,
+      nothing: nothing(),
       ...parts(path, {}, after, more ? position(items[items.length - 1]) : null)
     })
   })

@@ -1,4 +1,5 @@
-import { counted } from '../readable.js'
+import { sayError } from '../say-error.js'
+import { t } from '../language.js'
 import { SearchUnavailable } from '../words/errors.js'
 
 /** @import {Freshness} from '../words/words.js' */
@@ -6,9 +7,9 @@ import { SearchUnavailable } from '../words/errors.js'
 
 /** @param {Freshness} freshness @returns {string} what a list of hits may leave out; '' for nothing */
 export function freshnessNotice ({ building, behindMs, problem }) {
-  if (problem !== null) return `Newer texts are not found now: ${problem}.`
-  if (building) return 'The words of all pages are being indexed. Until that is done, not every page is found.'
-  return behindMs === 0 ? '' : `Texts of the last ${counted(Math.ceil(behindMs / 1000), 'second')} are not found yet.`
+  if (problem !== null) return t('Newer texts are not found now: {{problem}}.', { problem })
+  if (building) return t('The words of all pages are being indexed. Until that is done, not every page is found.')
+  return behindMs === 0 ? '' : t('Texts of the last {{count}} seconds are not found yet.', { count: Math.ceil(behindMs / 1000) })
 }
 
 /**
@@ -27,5 +28,5 @@ export const freshnessOf = ({ building, behindMs, problem }) => ({
  */
 export function noTexts (error) {
   if (!(error instanceof SearchUnavailable)) throw error
-  return { items: [], more: false, ranked: true, unavailable: error.message }
+  return { items: [], more: false, ranked: true, unavailable: sayError(error.message) }
 }

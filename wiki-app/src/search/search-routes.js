@@ -1,3 +1,4 @@
+import { t } from '../language.js'
 import { HTML, renderFor } from '../views.js'
 import { isMisspelt, nameIn } from '../reading/address.js'
 import { LINE } from '../writing/change.js'
@@ -69,13 +70,15 @@ function addSearches (app, search, answer) {
       scanMaxMs: SEARCH_MAX_MS
     })
     return answer.send(request, reply, 'list', {
-      title: q === '' ? 'Pages' : `Titles with “${q}”`,
+      title: q === '' ? t('Pages') : t('Titles with “{{words}}”', { words: q }),
       q,
       here: q === '' ? '/pages' : null,
       pages: items.map(shown),
       nothing: q === ''
-        ? 'There are no pages yet.'
-        : `No title ${complete ? `has “${q}” in it` : `begins with “${q}”`}.`,
+        ? t('There are no pages yet.')
+        : complete
+          ? t('No title has “{{words}}” in it.', { words: q })
+          : t('No title begins with “{{words}}”.', { words: q }),
       textsUrl: complete ? null : withQuery('/search', { q }),
       newName: items.length > 0 ? '' : q,
       ...parts('/pages', { ...(q && { q }) }, after, more ? items[items.length - 1]._id : null)
@@ -92,7 +95,7 @@ function addSearches (app, search, answer) {
         search.byText({ q, skip: (part - 1) * TEXTS_PER_PART, limit: TEXTS_PER_PART }).catch(noTexts)
       ])
     return answer.send(request, reply, 'search', {
-      title: q === '' ? 'Search' : `Search for “${q}”`,
+      title: q === '' ? t('Search') : t('Search for “{{words}}”', { words: q }),
       q,
       titles: titles?.items.map(shown) ?? [],
       allTitles: titles?.complete ?? true,
@@ -116,11 +119,11 @@ async function subpagesOf (search, under, after) {
   const name = canonicalName(under)
   const { items, more } = await search.below({ name, after, limit: PAGES_PER_PART })
   return {
-    title: `Subpages of “${name}”`,
+    title: t('Subpages of “{{name}}”', { name }),
     here: null,
     of: { name, url: viewUrl(name) },
     pages: items.map(shown),
-    nothing: `There are none: no page’s name begins with “${name}/”.`,
+    nothing: t('There are none: no page’s name begins with “{{name}}/”.', { name }),
     ...parts('/pages', { under: name }, after, more ? items[items.length - 1]._id : null)
   }
 }
@@ -131,7 +134,7 @@ function addTags (app, search, answer) {
     const { after } = /** @type {{after?: string}} */ (request.query)
     const { items, more } = await search.tags({ after, limit: PAGES_PER_PART })
     return answer.send(request, reply, 'tags', {
-      title: 'Tags',
+      title: t('Tags'),
       here: '/tags',
       tags: items.map(({ tag, pages }) => ({ tag, pages, url: tagUrl(tag) })),
       ...parts('/tags', {}, after, more ? items[items.length - 1].tag : null)
@@ -145,10 +148,10 @@ function addTags (app, search, answer) {
     const { after } = /** @type {{after?: string}} */ (request.query)
     const { items, more } = await search.byTag({ tag, after, limit: PAGES_PER_PART })
     return answer.send(request, reply, 'list', {
-      title: `Pages with the tag “${tag}”`,
+      title: t('Pages with the tag “{{tag}}”', { tag }),
       here: null,
       pages: items.map(shown),
-      nothing: 'No page has this tag. Tags are given where a page is edited.',
+      nothing: t('No page has this tag. Tags are given where a page is edited.'),
       ...parts(url, {}, after, more ? items[items.length - 1]._id : null)
     })
   })
@@ -163,11 +166,11 @@ function addBacklinks (app, search, answer) {
     const { after } = /** @type {{after?: string}} */ (request.query)
     const { items, more } = await search.linkingTo({ name, after, limit: PAGES_PER_PART })
     return answer.send(request, reply, 'list', {
-      title: `Pages with a link to “${name}”`,
+      title: t('Pages with a link to “{{name}}”', { name }),
       here: null,
       of: { name, url: viewUrl(name) },
       pages: items.map(shown),
-      nothing: `No page links here. Write [[${name}]] in another page’s text to make a link.`,
+      nothing: t('No page links here. Write [[{{name}}]] in another page’s text to make a link.', { name }),
       ...parts(url, {}, after, more ? items[items.length - 1]._id : null)
     })
   })

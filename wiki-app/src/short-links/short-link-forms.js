@@ -1,3 +1,4 @@
+import { t } from '../language.js'
 import { absoluteRoot } from '../http/absolute-root.js'
 import { isMisspelt, nameIn, queryOf } from '../reading/address.js'
 import { shortLinkFormUrl } from '../pages/name.js'
@@ -37,7 +38,7 @@ export async function shortLinkForms (app, { links, publicUrl }) {
     const link = await links.known(target)
     return reply.type(HTML).send(renderFor(request, 'short-link', {
       ...toolUrls(name),
-      title: `Short link to “${name}”`,
+      title: t('Short link to “{{name}}”', { name }),
       name,
       revision: target.revision,
       targetUrl: addressOf(target),

@@ -3,7 +3,7 @@ import { ConfigError } from '../config-error.js'
 
 const MAX_BYTES = 102_400
 const KINDS = [
-  { type: 'image/png', extension: 'png', fits: /^\x89PNG\r\n\x1a\n/ },
+  { type: 'image/png', extension: 'png', fits: /^\x89PNG\r\n/ },
   { type: 'image/webp', extension: 'webp', fits: /^RIFF[\s\S]{4}WEBP/ },
   // Behind a byte order mark, a declaration, comments and a document type.
   {

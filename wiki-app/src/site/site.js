@@ -34,6 +34,21 @@ export function site () {
   return /** @type {Site} */ (current)
 }
 
+/**
+ * What is made once for the present site, such as a text that every page view has.
+ * @template T @param {() => T} make @returns {() => T}
+ */
+export function perSite (make) {
+  /** @type {Site | undefined} */
+  let madeFor
+  /** @type {T} */
+  let made
+  return () => {
+    if (madeFor !== site()) [madeFor, made] = [site(), make()]
+    return made
+  }
+}
+
 /** For what renders without a wiki, such as a benchmark. */
 const DEFAULTS = /** @type {const} */ ({
   WIKI_NAME: 'stevec',

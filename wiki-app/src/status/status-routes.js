@@ -1,3 +1,4 @@
+import { t } from '../language.js'
 import { readableMoment } from '../readable.js'
 import { HTML, renderFor } from '../views.js'
 import { reportOf } from './report.js'
@@ -46,7 +47,11 @@ export async function statusRoutes (app, {
   })
 }
 
-const TITLES = { ok: 'Everything works', degraded: 'Something does not work', down: 'The wiki cannot show its pages' }
+/** @param {Report['status']} status */
+function titleOf (status) {
+  if (status === 'ok') return t('Everything works')
+  return status === 'degraded' ? t('Something does not work') : t('The wiki cannot show its pages')
+}
 
 /** @param {Report} report */
-const shown = (report) => ({ title: TITLES[report.status], moment: readableMoment, ...report })
+const shown = (report) => ({ title: titleOf(report.status), moment: readableMoment, ...report })

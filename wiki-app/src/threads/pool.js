@@ -1,6 +1,7 @@
 import createError from '@fastify/error'
 import { Piscina } from 'piscina'
 import { retryAfter } from '../http/retry-after.js'
+import { language } from '../language.js'
 import { cpuTicks, MS_PER_TICK } from './thread-time.js'
 
 /** The fault of its input. */
@@ -75,7 +76,7 @@ export function createPool ({
   // A dead idle thread is replaced. A task whose thread dies rejects with the reason.
   const start = () => (piscina ??= new Piscina({
     filename: THREAD,
-    workerData: { filename },
+    workerData: { filename, language: language() },
     minThreads: threads.min,
     maxThreads: threads.max,
     idleTimeout: idleMs,

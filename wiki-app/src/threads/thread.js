@@ -1,10 +1,12 @@
 import { constants, getPriority, setPriority } from 'node:os'
 import { workerData } from 'node:worker_threads'
+import { speak } from '../language.js'
 import { ownThreadId } from './thread-time.js'
 
 /** A third of the main thread's share when both are busy (sched(7)). */
 const NICENESS = 5
 
+speak(workerData.language)
 // So that no task pays for it.
 const { default: work } = await import(workerData.filename)
 const id = ownThreadId()

@@ -1,4 +1,5 @@
 import createError from '@fastify/error'
+import { t } from '../language.js'
 import { changeItem, whatChanged } from '../history/change-item.js'
 import { absoluteRoot } from '../http/absolute-root.js'
 import { hashOf } from '../http/hash.js'
@@ -33,7 +34,7 @@ export async function feedRoute (app, { watching, history, publicUrl }) {
     const { items, user } = found
     const bytesBefore = await history.bytesBefore(items)
     const body = renderFor(request, 'feed', {
-      title: `What ${user} watches`,
+      title: t('What {{user}} watches', { user }),
       // The same after the address has changed.
       id: `watched/${hashOf(user)}`,
       updated: (items[0]?.created_at ?? new Date(0)).toISOString(),

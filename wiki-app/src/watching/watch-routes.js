@@ -1,3 +1,4 @@
+import { t } from '../language.js'
 import { nameOfPerson } from '../access/access.js'
 import { changesUrl } from '../history/change-item.js'
 import { viewUrl } from '../pages/name.js'
@@ -32,7 +33,7 @@ export async function watchRoutes (app, { watching }) {
     if (isMisspelt(request, url)) return reply.redirect(url, 303)
     return send(request, reply, {
       ...toolUrls(name),
-      title: `Watch “${name}”`,
+      title: t('Watch “{{name}}”', { name }),
       watched: await isWatched(request, 'pages', name),
       url,
       author: null,
@@ -49,7 +50,7 @@ export async function watchRoutes (app, { watching }) {
   app.get(WATCH_AUTHOR_URL, { config, schema: { querystring: only({ author: AUTHOR }) } }, async (request, reply) => {
     const { author } = /** @type {{author: string}} */ (request.query)
     return send(request, reply, {
-      title: `Watch the author ${author}`,
+      title: t('Watch the author {{author}}', { author }),
       watched: await isWatched(request, 'authors', author),
       url: WATCH_AUTHOR_URL,
       author,

@@ -1,3 +1,4 @@
+import { t } from '../language.js'
 import { nameOfPerson } from '../access/access.js'
 import { DIGEST_END_URL, DIGEST_URL } from '../digest/addresses.js'
 import { changeItem, changesUrl } from '../history/change-item.js'
@@ -66,7 +67,7 @@ export async function watchingRoutes (app, { watching, publicUrl, subscriptions 
       watching.changes(user, { before, limit: ITEMS_PER_PART }), watching.of(user), subscriptions?.of(user)
     ])
     return reply.type(HTML).send(renderFor(request, 'watching', {
-      title: 'Watching',
+      title: t('Watching'),
       named: true,
       first: before === undefined,
       items: items.map((item) => ({ ...changeItem(item), isNew: item.isNew })),

@@ -1,3 +1,5 @@
+import { sayError } from '../say-error.js'
+import { t } from '../language.js'
 import { HTML, renderFor, wantsHtml } from '../views.js'
 import { isMisspelt, nameIn, queryOf } from '../reading/address.js'
 import { CHANGE_PROPERTIES } from './change.js'
@@ -86,7 +88,7 @@ function addPreview (app, { store }) {
     const name = writableName(nameIn(request))
     const content = textIn(request)
     const form = {
-      ...await editor(name, typedIn(request, content)), title: `Preview of “${name}”`, unsaved: true
+      ...await editor(name, typedIn(request, content)), title: t('Preview of “{{name}}”', { name }), unsaved: true
     }
     try {
       const { content_bytes: bytes, html } = await store.preview(content, name)
@@ -95,7 +97,7 @@ function addPreview (app, { store }) {
     } catch (error) {
       const { statusCode = 500, message } = /** @type {import('../http/problem.js').AnswerableError} */ (error)
       if (statusCode >= 500 || !wantsHtml(request)) throw error
-      return reply.code(statusCode).type(HTML).send(renderFor(request, 'preview', { ...form, refusal: message }))
+      return reply.code(statusCode).type(HTML).send(renderFor(request, 'preview', { ...form, refusal: sayError(message) }))
     }
   })
 }
@@ -107,7 +109,7 @@ function addForms (app, { store, search, sections }) {
   app.get('/edit/new', { schema: { querystring: NAME_SCHEMA } }, async (request, reply) => {
     const { name } = /** @type {{name?: string}} */ (request.query)
     if (name !== undefined) return reply.redirect(editUrl(writableName(name)), 303)
-    return reply.type(HTML).send(renderFor(request, 'new', { title: 'New page' }))
+    return reply.type(HTML).send(renderFor(request, 'new', { title: t('New page') }))
   })
 
   app.get('/edit/text/*', {
@@ -139,6 +141,6 @@ function addForms (app, { store, search, sections }) {
 
 /** @param {string} name @param {boolean} isThere @param {string} [section] */
 function titleOf (name, isThere, section) {
-  if (section !== undefined) return `Edit “${section}” in “${name}”`
-  return `${isThere ? 'Edit' : 'Create'} “${name}”`
+  if (section !== undefined) return t('Edit “{{section}}” in “{{name}}”', { section, name })
+  return isThere ? t('Edit “{{name}}”', { name }) : t('Create “{{name}}”', { name })
 }

@@ -1,3 +1,4 @@
+import { t } from '../language.js'
 import { escapeLong } from '../views.js'
 import { editUrl, previewUrl, viewUrl } from '../pages/name.js'
 
@@ -24,7 +25,7 @@ export const editor = async (name, { baseRevision = 0, section, content, tags, a
   saveUrl: editUrl(name),
   previewUrl: previewUrl(name),
   cancelUrl: viewUrl(name),
-  cancel: 'Cancel'
+  cancel: t('Cancel')
 })
 
 /**

@@ -1,3 +1,4 @@
+import { t } from '../language.js'
 import { HTML, renderFor, wantsHtml } from '../views.js'
 import { isMisspelt, nameIn } from '../reading/address.js'
 import { CHANGE_PROPERTIES, changeIn, preconditionOf } from './change.js'
@@ -31,7 +32,7 @@ export function addRemove (app, { store, leave }) {
     return reply.code(204).header('page-revision', revision).send()
   })
 
-  addForm(app, { store, view: 'delete', url: deleteUrl, title: 'Delete' })
+  addForm(app, { store, view: 'delete', url: deleteUrl, title: (name) => t('Delete “{{name}}”', { name }) })
 
   // HTML forms send only GET and POST.
   app.post('/edit/delete/*', { schema: { body: CHANGE_SCHEMA } }, async (request, reply) => {
@@ -43,7 +44,7 @@ export function addRemove (app, { store, leave }) {
 
 /** @param {FastifyInstance} app @param {Context} context */
 export function addRename (app, { store, leave }) {
-  addForm(app, { store, view: 'rename', url: renameUrl, title: 'Rename' })
+  addForm(app, { store, view: 'rename', url: renameUrl, title: (name) => t('Rename “{{name}}”', { name }) })
 
   app.post('/edit/rename/*', { schema: { body: RENAME_SCHEMA } }, async (request, reply) => {
     const name = writableName(nameIn(request))
@@ -61,7 +62,8 @@ export function addRename (app, { store, leave }) {
 
 /**
  * @param {FastifyInstance} app
- * @param {Pick<Context, 'store'> & {view: 'rename' | 'delete', url: (name: string) => string, title: string}} options
+ * @param {Pick<Context, 'store'> & {view: 'rename' | 'delete', url: (name: string) => string,
+ *   title: (name: string) => string}} options
  */
 function addForm (app, { store, view, url, title }) {
   app.get(`/edit/${view}/*`, { config: { costly: 'text' } }, async (request, reply) => {
@@ -72,12 +74,12 @@ function addForm (app, { store, view, url, title }) {
     const talk = talkOf(name)
     return reply.type(HTML).send(renderFor(request, view, {
       ...toolUrls(name),
-      title: `${title} “${name}”`,
+      title: title(name),
       name,
       baseRevision: page.revision,
       subpages: await store.findSubpages(name),
       talk: talk !== null && await store.findKind(talk) === 'page' ? talk : null,
-      summaryLabel: 'Why',
+      summaryLabel: t('Why (may be left empty)'),
       summary: '',
       author: ''
     }))

@@ -1,4 +1,6 @@
 import createError from '@fastify/error'
+import { sayError } from '../say-error.js'
+import { t } from '../language.js'
 import { HTML, renderFor, wantsHtml } from '../views.js'
 import { nameIn } from '../reading/address.js'
 import { CHANGE_PROPERTIES, changeIn, conditionOf, preconditionOf } from './change.js'
@@ -117,7 +119,7 @@ async function showRefusal (error, name, content, request, reply) {
   const { statusCode = 500, headers = {}, message: refusal } = error
   if (statusCode >= 500 && statusCode !== 503) throw error
   return reply.code(statusCode).headers(headers).type(HTML).send(renderFor(request, 'preview', {
-    ...await editor(name, typedIn(request, content)), title: `“${name}” is not saved`, unsaved: true, refusal
+    ...await editor(name, typedIn(request, content)), title: t('“{{name}}” is not saved', { name }), unsaved: true, refusal: sayError(refusal)
   }))
 }
 
@@ -143,20 +145,20 @@ async function showConflict ({ store, oldRevisions }, { name, mine, conflict }, 
       baseRevision: movedTo === null ? currentRevision(newest) : typed.baseRevision,
       tags: (tags ?? (newest ?? moved ?? base)?.tags ?? []).join(', ')
     }),
-    title: `Two edits of “${name}”`,
+    title: t('Two edits of “{{name}}”', { name }),
     movedTo,
     marked: hasMarkers(content),
     baseIsGone: base === null && newest !== null && Number(typed.baseRevision) > 0,
     newest: currentRevision(newest),
     comparisons: await Promise.all([
-      ...(newest && base ? [compare(`What revision ${newest.revision} changed`, base.content, newest.content)] : []),
-      ...(base ? [compare('What you changed', base.content, mine)] : []),
-      ...(newest && !base ? [compare('From the newest text to yours', newest.content, mine)] : [])
+      ...(newest && base ? [compare(t('What revision {{revision}} changed', { revision: newest.revision }), base.content, newest.content)] : []),
+      ...(base ? [compare(t('What you changed'), base.content, mine)] : []),
+      ...(newest && !base ? [compare(t('From the newest text to yours'), newest.content, mine)] : [])
     ]),
     viewUrl: viewUrl(movedTo ?? name),
     historyUrl: historyUrl(movedTo ?? name),
     unsaved: true,
-    cancel: 'Give up my text'
+    cancel: t('Give up my text')
   }))
 }
 

@@ -1,4 +1,5 @@
 import createError from '@fastify/error'
+import { t } from '../language.js'
 import { isMisspelt, nameIn, queryOf } from '../reading/address.js'
 import { currentRevision } from '../pages/head.js'
 import { viewUrl, writableName } from '../pages/name.js'
@@ -91,7 +92,7 @@ function placeIn ({ topic, section, base_revision: revision }) {
 /** @param {FastifyRequest} request @param {string} name @param {Said} said @param {object} [more] */
 const form = async (request, name, { topic = '', section, base_revision: baseRevision = 0, author = '' }, more) =>
   renderFor(request, 'topic', {
-    title: `${section === undefined ? 'Add a topic' : 'Reply'} on “${name}”`,
+    title: section === undefined ? t('Add a topic on “{{name}}”', { name }) : t('Reply on “{{name}}”', { name }),
     topicUrl: topicUrl(name),
     viewUrl: viewUrl(name),
     topic,

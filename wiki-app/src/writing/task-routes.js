@@ -1,4 +1,5 @@
 import createError from '@fastify/error'
+import { t } from '../language.js'
 import { wantsHtml } from '../views.js'
 import { nameIn } from '../reading/address.js'
 import { AUTHOR_SCHEMA, changeIn, REVISION_SCHEMA } from './change.js'
@@ -67,7 +68,7 @@ export function addTasks (app, { store, history, leave }) {
         const saved = await store.save(
           name,
           { content: withTask(content, task, checked) },
-          { author, summary: checked ? 'Ticked a box' : 'Unticked a box' },
+          { author, summary: checked ? t('Ticked a box') : t('Unticked a box') },
           basePrecondition(revision)
         )
         return saved.revision

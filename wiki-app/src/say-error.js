@@ -1,0 +1,43 @@
+import { readFileSync } from 'node:fs'
+import { language, say as said, t } from './language.js'
+import { perSite } from './site/site.js'
+
+const COUNTED = /^(\d+) (byte|second|minute|hour)s?$/
+
+/** Messages of errors are English, for programs; their patterns with `%s` are keys of the catalogue as they are. */
+const patterns = perSite(() => language() === 'en'
+  ? []
+  : Object.entries(catalogue()).filter(([english]) => /%[sd]/.test(english)).map(([english, text]) => ({
+    fits: new RegExp(`^${english.split(/%[sd]/).map(escapePattern).join('([^]*)')}$`),
+    text: /** @type {string} */ (text)
+  })).sort((one, other) => other.fits.source.length - one.fits.source.length))
+
+const catalogue = () => JSON.parse(readFileSync(new URL(`languages/${language()}.json`, import.meta.url), 'utf8'))
+
+/** @param {string} text */
+const escapePattern = (text) => text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')
+
+/**
+ * For people.
+ * @param {string} message  of an error, English
+ * @returns {string} in the wiki's language, English if it has no such text
+ */
+export function sayError (message) {
+  if (language() === 'en') return message
+  const counted = COUNTED.exec(message)
+  if (counted) return sayCounted(Number(counted[1]), counted[2])
+  for (const { fits, text } of patterns()) {
+    const values = fits.exec(message)?.slice(1)
+    if (values === undefined) continue
+    let next = 0
+    return text.replace(/%[sd]/g, () => sayError(values[next++] ?? ''))
+  }
+  return said(message)
+}
+
+/** @param {number} count @param {string} unit */
+function sayCounted (count, unit) {
+  if (unit === 'byte') return t('{{count}} bytes', { count })
+  if (unit === 'second') return t('{{count}} seconds', { count })
+  return unit === 'minute' ? t('{{count}} minutes', { count }) : t('{{count}} hours', { count })
+}
