@@ -8,7 +8,7 @@ const SOURCES = fileURLToPath(new URL('../src/', import.meta.url))
 const FUNCTIONS = new Set(['t', 'html', 'htmlText'])
 const eta = new Eta()
 
-/** @typedef {{text: string, counted: boolean, file: string}} Use  `counted`: with a plural */
+/** @typedef {{text: string, counted: boolean, file: string, isError?: boolean}} Use  `counted`: with a plural */
 
 /** @param {string} ending @returns {string[]} paths below src/ */
 const filesWith = (ending) => readdirSync(SOURCES, { recursive: true, encoding: 'utf8' })
@@ -45,7 +45,7 @@ function usesIn (file, code) {
       if (FUNCTIONS.has(node.expression.text) && file !== 'language.js') {
         uses.push({ file, text: literal(first, file), counted: isCounted(file, second) })
       }
-      if (node.expression.text === 'createError') uses.push({ file, text: pattern(node.arguments[1]), counted: false })
+      if (node.expression.text === 'createError') uses.push({ file, text: pattern(node.arguments[1]), counted: false, isError: true })
     }
     ts.forEachChild(node, visit)
   }
@@ -65,7 +65,10 @@ function literal (node, file) {
   throw new Error(`${file}: t(${node.getText()}) is not a text as such, so nothing finds it`)
 }
 
-/** What an error says, with `%s` also for what is put in while modules load. @param {ts.Expression} node @returns {string} */
+/**
+ * What an error says, with `%s` also for what is put in while modules load.
+ * @param {ts.Expression} node @returns {string}
+ */
 function pattern (node) {
   if (ts.isStringLiteralLike(node)) return node.text
   if (ts.isBinaryExpression(node)) return pattern(node.left) + pattern(node.right)

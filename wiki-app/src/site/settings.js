@@ -17,6 +17,7 @@ export const SITE_SETTINGS = {
   }),
   WIKI_DESCRIPTION: optional(text(isLine(DESCRIPTION_MAX_CHARS), {
     allowed: `a line of 1 to ${DESCRIPTION_MAX_CHARS} characters, none of them invisible`,
+    shown: 'none',
     does: 'what the wiki is about: for search engines, and below the title of the home page'
   })),
   WIKI_LOGO: optional(text(isThere, {
