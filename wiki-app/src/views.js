@@ -10,7 +10,8 @@ import { site } from './site/site.js'
 
 const DIRECTORY = new URL('views/', import.meta.url)
 
-// In all templates: `<%= t('…') %>` is escaped by Eta, `<%~ html('…', values, { a: tag('a', { href }) }) %>` by itself.
+// In all templates: Eta escapes `<%= t('…') %>`; `<%~ html('…', values, { a: tag('a', { href }) }) %>` escapes
+// its values.
 const eta = new Eta({ functionHeader: 'const { t, html, tag } = this.texts' })
 const escape = (/** @type {unknown} */ text) => eta.config.escapeFunction(text)
 export const htmlText = createHtmlText(escape)

@@ -9,7 +9,8 @@ import { BROWSER, get, useWiki } from './helper.js'
 import { png } from './images.js'
 
 const wiki = useWiki()
-const SVG = '<?xml version="1.0"?>\n<!-- a > b -->\n<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>'
+const SVG = '<?xml version="1.0"?>\n<!-- a > b -->\n' +
+  '<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>'
 
 /** @param {import('node:test').TestContext} t @param {string | Buffer} bytes */
 function fileOf (t, bytes) {

@@ -9,7 +9,9 @@ const FORM = { ...BROWSER, 'content-type': 'application/x-www-form-urlencoded' }
 
 /** @param {import('fastify').FastifyInstance} app @param {string} name @param {Record<string, string>} fields */
 const save = (app, name, fields) =>
-  app.inject({ method: 'POST', url: `/edit/text/${name}`, headers: FORM, payload: new URLSearchParams(fields).toString() })
+  app.inject({
+    method: 'POST', url: `/edit/text/${name}`, headers: FORM, payload: new URLSearchParams(fields).toString()
+  })
 
 /** @param {import('light-my-request').Response} response @param {RegExp[]} texts */
 function says ({ body }, ...texts) {
@@ -28,7 +30,8 @@ test('a wiki speaks Slovene: pages, forms, lists, errors, scripts and what is re
   says(page, />Uredi<\/a>/, />Zgodovina<\/a>/, /Zadnje urejanje <time/, /\d+ bajt/, /Oznake: <a/,
     /\d{1,2}\. \d{1,2}\. \d{4}, \d\d:\d\d UTC/, /aria-label="Uredi razdelek „b“">Uredi</, />Opomba<\/p>/,
     /aria-label="Opombe"/, /placeholder="Iskanje"/)
-  says(await get(app, '/edit/text/a', BROWSER), /<title>Urejanje strani „a“/, />Shrani<\/button>/, />Predogled<\/button>/)
+  const form = await get(app, '/edit/text/a', BROWSER)
+  says(form, /<title>Urejanje strani „a“/, />Shrani<\/button>/, />Predogled<\/button>/)
   await save(app, 'a', { base_revision: '1', content: text.replace('x', 'w') })
   says(await get(app, '/history/a', BROWSER), /Zgodovina strani „a“/, /različica 2/, /brez imena/)
   says(await get(app, '/difference/a?from=1&to=2', BROWSER), /Od <a href="[^"]*">različice 1<\/a> do/, /nespremenjen/)

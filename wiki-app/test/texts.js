@@ -45,7 +45,9 @@ function usesIn (file, code) {
       if (FUNCTIONS.has(node.expression.text) && file !== 'language.js') {
         uses.push({ file, text: literal(first, file), counted: isCounted(file, second) })
       }
-      if (node.expression.text === 'createError') uses.push({ file, text: pattern(node.arguments[1]), counted: false, isError: true })
+      if (node.expression.text === 'createError') {
+        uses.push({ file, text: pattern(node.arguments[1]), counted: false, isError: true })
+      }
     }
     ts.forEachChild(node, visit)
   }

@@ -84,7 +84,8 @@ export async function apiRoutes (app, {
   })
   const security = isPrivate(app) ? { security: [{ token: [] }] } : {}
   const document = createDocument()
-  const openapi = { ...document, ...security, tags: document.tags.filter(({ name }) => watching || name !== 'watching') }
+  const tags = document.tags.filter(({ name }) => watching || name !== 'watching')
+  const openapi = { ...document, ...security, tags }
   await app.register(swagger, { openapi, refResolver: { buildLocalReference: ({ $id }) => String($id) } })
   await app.register(documentationRoutes, {
     document: () => app.swagger(),

@@ -49,7 +49,7 @@ function offerDraft () {
   const offer = make(
     'p',
     { className: 'notice', role: 'status' },
-    `${t('A text that you did not save is still in this browser:')} ${
+    `${t('A text that you did not save is in this browser:')} ${
       new Date(draft.at).toLocaleString(document.documentElement.lang)} `
   )
   const choose = (/** @type {string} */ label, /** @type {() => void} */ work) => {

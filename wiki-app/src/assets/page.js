@@ -79,8 +79,10 @@ if (onward) location.replace(onward.href)
 
 const dialog = document.createElement('dialog')
 dialog.ariaLabel = t('Keys')
-dialog.innerHTML = `<h2>${t('Keys')}</h2><dl>${Object.entries({ ...KEYS, ...EDITOR_KEYS }).map(([key, what]) => `<dt><kbd>${key}</kbd></dt><dd>${what}</dd>`).join('')}</dl>
-<form method="dialog"><label><input type="checkbox"> ${t('Use these keys')}</label><button>${t('Close')}</button></form>`
+dialog.innerHTML = `<h2>${t('Keys')}</h2><dl>${Object.entries({ ...KEYS, ...EDITOR_KEYS }).map(([key, what]) =>
+  `<dt><kbd>${key}</kbd></dt><dd>${what}</dd>`).join('')}</dl>
+<form method="dialog"><label><input type="checkbox"> ${t('Use these keys')}</label>
+<button>${t('Close')}</button></form>`
 const used = /** @type {HTMLInputElement} */ (dialog.querySelector('input'))
 used.checked = remember(() => localStorage.keys) !== 'off'
 used.onchange = () => remember(() => { localStorage.keys = used.checked ? 'on' : 'off' })

@@ -59,7 +59,8 @@ export function createMessages ({ root }) {
         every === 'daily'
           ? t('“{{user}}” wants to get mail at this address once a day: the changes of watched pages in {{wiki}}.',
             { user: oneLine(user), wiki: wikiOf(host) })
-          : t('“{{user}}” wants to get mail at this address once an hour: the changes of watched pages in {{wiki}}.',
+          : t('“{{user}}” wants to get mail at this address once an hour: ' +
+            'the changes of watched pages in {{wiki}}.',
             { user: oneLine(user), wiki: wikiOf(host) }),
         '',
         t('If that is you, open this link within a day, and press the button there:'),

@@ -167,6 +167,8 @@ async function planOf (Revisions, { history, name, newest, author, since }) {
     name,
     newest,
     target,
-    unneeded: before?.erased_at ? t('the text before it, revision {{revision}}, was erased', { revision: before.revision }) : noChange
+    unneeded: before?.erased_at
+      ? t('the text before it, revision {{revision}}, was erased', { revision: before.revision })
+      : noChange
   }
 }

@@ -158,7 +158,10 @@ function addRevisions (app, { store, history, oldRevisions, redirects, cacheCont
 function comparisonOf (name, items, head, { isPart }) {
   const revisions = items.filter(({ erased_at: erasedAt }) => !erasedAt)
     .map(({ revision, created_at: createdAt, deleted }) =>
-      ({ revision, label: `${revision}, ${readableTime(createdAt.toISOString())}${deleted ? `, ${t('deleted')}` : ''}` }))
+      ({
+        revision,
+        label: [revision, readableTime(createdAt.toISOString()), ...deleted ? [t('deleted')] : []].join(', ')
+      }))
   if (head !== null && !items.some(({ revision }) => revision === head.revision)) {
     revisions.unshift({ revision: head.revision, label: `${head.revision}, ${t('the newest')}` })
   }

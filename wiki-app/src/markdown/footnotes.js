@@ -91,7 +91,9 @@ function addHtml (markdownIt) {
   const { rules } = markdownIt.renderer
   rules.footnote_reference = (tokens, index) => {
     const { number, reference } = /** @type {any} */ (tokens[index].meta)
-    return `<sup><a id="${referenceId(number, reference)}" href="#fn:${number}" aria-label="${t('Note {{number}}', { number })}">[${number}]</a></sup>`
+    const label = t('Note {{number}}', { number })
+    const id = referenceId(number, reference)
+    return `<sup><a id="${id}" href="#fn:${number}" aria-label="${label}">[${number}]</a></sup>`
   }
   rules.footnotes_open = () => `<section class="footnotes" aria-label="${t('Notes')}">\n<ol>\n`
   rules.footnotes_close = () => '</ol>\n</section>\n'

@@ -1,5 +1,5 @@
 /** Add a hash if the HTML of any text could change; otherwise replace the last one (test/renderer-version.test.js). */
-export const SOURCE_HASHES = ['PF7YjH04nlUAu4lF', 'tUIXYmjTM1-twOwp', 'zXqdnFwUuqxspBqs', 'hEOGCYcykMV0erQn']
+export const SOURCE_HASHES = ['PF7YjH04nlUAu4lF', 'tUIXYmjTM1-twOwp', 'zXqdnFwUuqxspBqs', 'JL8GREGIrTtg7zaj']
 
 /** Numbers grow: two versions side by side do not render each other's pages again and again. */
 export const RENDERER_VERSION = SOURCE_HASHES.length
@@ -11,5 +11,8 @@ export const RENDERER_VERSION = SOURCE_HASHES.length
 export const versionIn = (language) => RENDERER_VERSION + language / 100
 
 /** Another language of the same version is older, too. @param {unknown} by @param {number} version */
-export const isOlder = (by, version) =>
-  typeof by !== 'number' || Math.floor(by) < Math.floor(version) || (Math.floor(by) === Math.floor(version) && by !== version)
+export function isOlder (by, version) {
+  if (typeof by !== 'number') return true
+  const [theirs, ours] = [by, version].map(Math.floor)
+  return theirs < ours || (theirs === ours && by !== version)
+}

@@ -103,7 +103,9 @@ function addBegin (app, context) {
       const { url, ...secrets } = await provider.begin().finally(leave)
       const sealed = cookie.seal({ ...secrets, to, invitation, sessions })
       reply.setCookie(name, sealed, { ...attributes, maxAge: FLOW_MAX_S })
-      return goOn(request, reply, { title: t('Sign in with {{provider}}', { provider: provider.label }), text: t('You go on there.'), url })
+      return goOn(request, reply, {
+        title: t('Sign in with {{provider}}', { provider: provider.label }), text: t('You go on there.'), url
+      })
     })
   })
 }

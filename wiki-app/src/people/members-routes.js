@@ -113,7 +113,8 @@ function addInvitations (app, { members, publicUrl = '', actorIn }) {
 
   app.post(`${MEMBERS_URL}/link`, form({ name: NAME }), async (request, reply) => {
     const { name } = await members.get(askedIn(request).name)
-    return showLink(request, reply, t('A link for “{{name}}”', { name }), name, await members.renewLink(actorIn(request), name))
+    const secret = await members.renewLink(actorIn(request), name)
+    return showLink(request, reply, t('A link for “{{name}}”', { name }), name, secret)
   })
 
   /**

@@ -9,7 +9,9 @@ import { SearchUnavailable } from '../words/errors.js'
 export function freshnessNotice ({ building, behindMs, problem }) {
   if (problem !== null) return t('Newer texts are not found now: {{problem}}.', { problem })
   if (building) return t('The words of all pages are being indexed. Until that is done, not every page is found.')
-  return behindMs === 0 ? '' : t('Texts of the last {{count}} seconds are not found yet.', { count: Math.ceil(behindMs / 1000) })
+  return behindMs === 0
+    ? ''
+    : t('Texts of the last {{count}} seconds are not found yet.', { count: Math.ceil(behindMs / 1000) })
 }
 
 /**

@@ -34,7 +34,8 @@ function read (path, said) {
     const status = statSync(path)
     if (!status.isFile()) throw new ConfigError(`${said} is not allowed: it is not a file`)
     if (status.size > MAX_BYTES) {
-      throw new ConfigError(`${said} is not allowed: the file has ${status.size} bytes, at most ${MAX_BYTES} are possible`)
+      const sizes = `the file has ${status.size} bytes, at most ${MAX_BYTES} are possible`
+      throw new ConfigError(`${said} is not allowed: ${sizes}`)
     }
     return readFileSync(path)
   } catch (error) {

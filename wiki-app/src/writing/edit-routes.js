@@ -97,7 +97,8 @@ function addPreview (app, { store }) {
     } catch (error) {
       const { statusCode = 500, message } = /** @type {import('../http/problem.js').AnswerableError} */ (error)
       if (statusCode >= 500 || !wantsHtml(request)) throw error
-      return reply.code(statusCode).type(HTML).send(renderFor(request, 'preview', { ...form, refusal: sayError(message) }))
+      const refused = renderFor(request, 'preview', { ...form, refusal: sayError(message) })
+      return reply.code(statusCode).type(HTML).send(refused)
     }
   })
 }

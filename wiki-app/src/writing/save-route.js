@@ -119,7 +119,10 @@ async function showRefusal (error, name, content, request, reply) {
   const { statusCode = 500, headers = {}, message: refusal } = error
   if (statusCode >= 500 && statusCode !== 503) throw error
   return reply.code(statusCode).headers(headers).type(HTML).send(renderFor(request, 'preview', {
-    ...await editor(name, typedIn(request, content)), title: t('“{{name}}” is not saved', { name }), unsaved: true, refusal: sayError(refusal)
+    ...await editor(name, typedIn(request, content)),
+    title: t('“{{name}}” is not saved', { name }),
+    unsaved: true,
+    refusal: sayError(refusal)
   }))
 }
 
@@ -151,7 +154,10 @@ async function showConflict ({ store, oldRevisions }, { name, mine, conflict }, 
     baseIsGone: base === null && newest !== null && Number(typed.baseRevision) > 0,
     newest: currentRevision(newest),
     comparisons: await Promise.all([
-      ...(newest && base ? [compare(t('What revision {{revision}} changed', { revision: newest.revision }), base.content, newest.content)] : []),
+      ...(newest && base
+        ? [compare(
+            t('What revision {{revision}} changed', { revision: newest.revision }), base.content, newest.content)]
+        : []),
       ...(base ? [compare(t('What you changed'), base.content, mine)] : []),
       ...(newest && !base ? [compare(t('From the newest text to yours'), newest.content, mine)] : [])
     ]),

@@ -92,7 +92,9 @@ function placeIn ({ topic, section, base_revision: revision }) {
 /** @param {FastifyRequest} request @param {string} name @param {Said} said @param {object} [more] */
 const form = async (request, name, { topic = '', section, base_revision: baseRevision = 0, author = '' }, more) =>
   renderFor(request, 'topic', {
-    title: section === undefined ? t('Add a topic on “{{name}}”', { name }) : t('Reply on “{{name}}”', { name }),
+    title: section === undefined
+      ? t('Add a topic on “{{name}}”', { name })
+      : t('Reply on “{{name}}”', { name }),
     topicUrl: topicUrl(name),
     viewUrl: viewUrl(name),
     topic,
