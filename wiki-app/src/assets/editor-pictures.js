@@ -46,9 +46,9 @@ function upload (files) {
     sending = sending.then(async () => {
       try {
         insert(await send(file))
-        say(`${file.name}: ${t('uploaded; its line is in the text.')}`)
+        say(t('%s is uploaded; its line is in the text.').replace('%s', () => file.name))
       } catch (error) {
-        say(`${file.name}: ${t('not uploaded.')} ${/** @type {Error} */ (error).message}`, true)
+        say(`${t('%s was not uploaded.').replace('%s', () => file.name)} ${/** @type {Error} */ (error).message}`, true)
       }
     })
   }

@@ -61,7 +61,7 @@ export function createMessages ({ root }) {
             { user: oneLine(user), wiki: wikiOf(host) })
           : t('“{{user}}” wants to get mail at this address once an hour: ' +
             'the changes of watched pages in {{wiki}}.',
-            { user: oneLine(user), wiki: wikiOf(host) }),
+          { user: oneLine(user), wiki: wikiOf(host) }),
         '',
         t('If that is you, open this link within a day, and press the button there:'),
         '',
