@@ -41,7 +41,7 @@ import { historyRoutes } from './history/history-routes.js'
 import { accountRoutes } from './people/account-routes.js'
 import { auditRoutes } from './people/audit-routes.js'
 import { membersRoutes } from './people/members-routes.js'
-import { keepsOffline, offlineRoute } from './reading/offline-route.js'
+import { offlineRoute } from './reading/offline-route.js'
 import { createSavedNotice } from './reading/saved-notice.js'
 import { shortLinkForms } from './short-links/short-link-forms.js'
 import { SHORT_LINK_ROUTE, shortLinkRoute } from './short-links/short-link-route.js'
@@ -172,7 +172,7 @@ async function registerRoutes (app, { config, services, counter, processes, fast
   await app.register(statusRoutes, { ...services, processes, file: config.STATUS_FILE })
   await app.register(counterRoute, { counter, presence: services.presence })
   await app.register(assetRoutes)
-  await app.register(offlineRoute, { keeps: keepsOffline(config) })
+  await app.register(offlineRoute)
   const runNow = /** @type {typeof limits.runNow} */ (database.whileAvailable(limits.runNow))
   const quick = { fastPath, observe, isAvailable: database.isAvailable, runNow }
   await app.register(shortLinkRoute, { links: services.links, policy, ...quick })

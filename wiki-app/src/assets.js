@@ -82,7 +82,7 @@ function createModules () {
 }
 
 /** `t('…')` of a script becomes the text itself. @param {string} script */
-const translated = (script) => script.replace(/\bt\('((?:[^'\\\n]|\\.)*)'\)/g, (_, text) =>
+export const translated = (script) => script.replace(/\bt\('((?:[^'\\\n]|\\.)*)'\)/g, (_, text) =>
   `'${say(text).replace(/[\\']/g, '\\$&')}'`)
 
 /** URLs change with their content (RFC 8246). @type {FastifyPluginAsync} */

@@ -36,6 +36,7 @@ const DEMANDS = {
   'GET /assets/api.js': 'anyone',
   'GET /assets/copy.js': 'anyone',
   'GET /assets/tasks.js': 'anyone',
+  'GET /assets/keys.js': 'anyone',
   'GET /assets/make.js': 'anyone',
   'GET /assets/settled.js': 'anyone',
   'GET /assets/name-list.js': 'anyone',

@@ -19,7 +19,8 @@ const OF_PROGRAMS = /^(api|moving|process|crawlers|purge-log)\//
 /** Names, and examples of Markdown. */
 const NOT_TRANSLATED = [
   'tag:stevec.invalid', '&gt; [!NOTE]', 'TIP', 'IMPORTANT', 'WARNING', 'CAUTION', 'let a = 1', '$E = mc^2$',
-  '\\\\frac{a}{b}', '| Ana | 7 |', '- [x]', 'https://example.org', '/files/…', '&gt;'
+  '\\\\frac{a}{b}', '| Ana | 7 |', '- [x]', 'https://example.org', '/files/…', '&gt;', '```mermaid',
+  'graph LR', 'sequenceDiagram', 'stateDiagram-v2', 'classDiagram', 'erDiagram'
 ]
 
 /** @param {string} text */

@@ -3,6 +3,7 @@
 // https://www.w3.org/TR/service-workers/
 const STYLE_URL = './style.css'
 const PAGE_SCRIPT_URL = './page.js'
+const LANGUAGE = 'en'
 
 const KEPT = 'stevec-pages-1'
 const PAGES_MAX = 100
@@ -81,8 +82,8 @@ async function keep (url, response) {
 async function shown (kept) {
   const html = await kept.text()
   const at = html.indexOf(MAIN) + MAIN.length
-  const notice = '\n<p class="notice" role="status">The wiki cannot be reached. ' +
-    `You see the page as it was ${timeOf(kept)}.</p>`
+  const asItWas = t('You see the page as it was {{time}}.').replace('{{time}}', () => timeOf(kept))
+  const notice = `\n<p class="notice" role="status">${t('The wiki cannot be reached.')} ${asItWas}</p>`
   return new Response(at < MAIN.length ? html : html.slice(0, at) + notice + html.slice(at), { headers: kept.headers })
 }
 
@@ -103,20 +104,20 @@ async function list () {
   const [first] = await cache.keys()
   const policy = first && (await cache.match(first))?.headers.get('content-security-policy')
   return new Response(`<!doctype html>
-<html lang="en">
+<html lang="${LANGUAGE}">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-<title>The wiki cannot be reached</title>
+<title>${t('The wiki cannot be reached')}</title>
 <link rel="stylesheet" href="${STYLE_URL}">
 <script type="module" src="${PAGE_SCRIPT_URL}"></script>
 </head>
 <body>
 <main id="_main" tabindex="-1">
-<h1>The wiki cannot be reached</h1>
-<p>This page is not kept in this browser. Try again when the wiki is back.</p>
-${items.length === 0 ? '' : `<h2>Kept in this browser</h2>\n<ul>\n${items.join('\n')}\n</ul>`}
+<h1>${t('The wiki cannot be reached')}</h1>
+<p>${t('This page is not kept in this browser. Try again when the wiki is back.')}</p>
+${items.length === 0 ? '' : `<h2>${t('Kept in this browser')}</h2>\n<ul>\n${items.join('\n')}\n</ul>`}
 </main>
 </body>
 </html>
@@ -131,7 +132,7 @@ ${items.length === 0 ? '' : `<h2>Kept in this browser</h2>\n<ul>\n${items.join('
 
 /** @param {string} pathname */
 function titleOf (pathname) {
-  if (pathname === '/') return 'The home page'
+  if (pathname === '/') return t('The home page')
   const name = pathname.slice('/wiki/'.length)
   try {
     return decodeURIComponent(name)

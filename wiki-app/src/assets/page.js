@@ -1,9 +1,6 @@
 /** @type {[Intl.RelativeTimeFormatUnit, number][]} */
 const UNITS = [['year', 31_557_600], ['month', 2_629_800], ['day', 86_400], ['hour', 3_600], ['minute', 60]]
-const KEYS = {
-  '/': t('Search'), e: t('Edit'), h: t('History'), n: t('New page'), '?': t('These keys')
-}
-const EDITOR_KEYS = { 'Ctrl+S': t('Save, in the editor'), 'Ctrl+Enter': t('Save, in the editor') }
+const KEYS = '/ehn?'
 const relative = new Intl.RelativeTimeFormat(document.documentElement.lang, { numeric: 'auto' })
 
 function showTimes () {
@@ -77,28 +74,17 @@ addEventListener('submit', ({ target }) => {
 const onward = /** @type {HTMLAnchorElement?} */ (document.querySelector('a[data-onward]'))
 if (onward) location.replace(onward.href)
 
-const dialog = document.createElement('dialog')
-dialog.ariaLabel = t('Keys')
-dialog.innerHTML = `<h2>${t('Keys')}</h2><dl>${Object.entries({ ...KEYS, ...EDITOR_KEYS }).map(([key, what]) =>
-  `<dt><kbd>${key}</kbd></dt><dd>${what}</dd>`).join('')}</dl>
-<form method="dialog"><label><input type="checkbox"> ${t('Use these keys')}</label>
-<button>${t('Close')}</button></form>`
-const used = /** @type {HTMLInputElement} */ (dialog.querySelector('input'))
-used.checked = remember(() => localStorage.keys) !== 'off'
-used.onchange = () => remember(() => { localStorage.keys = used.checked ? 'on' : 'off' })
 const help = document.createElement('button')
 help.textContent = '?'
 help.ariaLabel = help.title = t('Keys')
 help.dataset.key = '?'
-help.onclick = () => dialog.showModal()
+help.onclick = () => import('./keys.js').then(({ showKeys }) => showKeys())
 document.querySelector('header .ways')?.append(help)
-document.body.append(dialog)
 
 addEventListener('keydown', (event) => {
   const { key, target, ctrlKey, altKey, metaKey } = event
-  if (!used.checked || !Object.hasOwn(KEYS, key) || ctrlKey || altKey || metaKey || event.isComposing || dialog.open) {
-    return
-  }
+  if (!KEYS.includes(key) || ctrlKey || altKey || metaKey || event.isComposing) return
+  if (remember(() => localStorage.keys) === 'off' || document.querySelector('dialog[open]')) return
   if (/** @type {Element} */ (target).closest?.('input, textarea, select, [contenteditable]')) return
   const element = /** @type {HTMLElement?} */ (document.querySelector(`[data-key="${key}"]`))
   if (!element || element.offsetParent === null) return

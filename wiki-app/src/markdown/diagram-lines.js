@@ -14,7 +14,8 @@ const KNOWN = {
   'State diagram': {
     line: oneOf(
       'direction\\s+(?:TD|TB|LR|BT|RL)', '\\}', 'state\\s+(?:"[^"]+"\\s+as\\s+)?[\\p{L}\\w]+\\s*\\{',
-      'state\\s+"[^"]+"\\s+as\\s+[\\p{L}\\w]+', `${STATE}\\s*-->\\s*${STATE}(?:\\s*:\\s*.+)?`, '[\\p{L}\\w-]+\\s*:\\s*.+'
+      'state\\s+"[^"]+"\\s+as\\s+[\\p{L}\\w]+', `${STATE}\\s*-->\\s*${STATE}(?:\\s*:\\s*.+)?`,
+      '[\\p{L}\\w-]+\\s*:\\s*.+'
     )
   },
   'Sequence diagram': {

@@ -1,3 +1,4 @@
+import { t } from '../language.js'
 import { flowLines } from './diagram-flow.js'
 import { unknownIn } from './diagram-lines.js'
 
@@ -20,8 +21,7 @@ const KINDS = [
   { kind: 'Diagram of entities', header: /^erDiagram$/i, leftOut: LEFT_OUT, directed: false }
 ]
 
-const NO_KIND = 'its first line names none of ' +
-  'graph, flowchart, stateDiagram-v2, sequenceDiagram, classDiagram, erDiagram'
+const NAMES = 'graph, flowchart, stateDiagram-v2, sequenceDiagram, classDiagram, erDiagram'
 const LINE_MAX_CHARS = 60
 
 /** @typedef {{kind: string, title: string, text: string}} Prepared  `title`: '' without one */
@@ -43,12 +43,12 @@ export function prepare (source) {
     .filter((line) => line !== '' && !line.startsWith('%%'))
   const [header, ...statements] = first.split(';').map((part) => part.trim())
   const known = KINDS.find((each) => each.header.test(header))
-  if (known === undefined) return { refusal: NO_KIND }
+  if (known === undefined) return { refusal: t('its first line names none of {{kinds}}', { kinds: NAMES }) }
   const { kind, leftOut, directed = true } = known
   const lines = [...statements.filter((line) => line !== ''), ...others.map((line) => line.replace(/\s*;$/, ''))]
     .filter((line) => !leftOut.test(line) && (directed || !DIRECTION.test(line)))
   const body = bodyOf(kind, lines)
-  if ('unknown' in body) return { refusal: `this line is not known here: ${cut(body.unknown)}` }
+  if ('unknown' in body) return { refusal: t('this line is not known here: {{line}}', { line: cut(body.unknown) }) }
   return {
     kind,
     title: title.trim().replace(/^(["'])(.*)\1$/, '$2'),

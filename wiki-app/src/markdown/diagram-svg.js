@@ -87,7 +87,9 @@ function writeText (node) {
 }
 
 /** @param {Element | string} node @returns {string} */
-const textOf = (node) => typeof node === 'string' ? node : node.children.map(textOf).join(' ').replace(/\s+/g, ' ').trim()
+const textOf = (node) => typeof node === 'string'
+  ? node
+  : node.children.map(textOf).join(' ').replace(/\s+/g, ' ').trim()
 
 /** @param {string} name @param {Record<string, string>} attributes @returns {string} */
 function attributesOf (name, attributes) {

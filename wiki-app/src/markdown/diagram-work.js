@@ -1,10 +1,20 @@
 import { renderMermaidSVG } from 'beautiful-mermaid'
+import { t } from '../language.js'
 import { cpuTicks, MS_PER_TICK, ownThreadId } from '../threads/thread-time.js'
 import { prepare } from './diagram-source.js'
 import { escaped, toInert } from './diagram-svg.js'
 
 const SVG_MAX_CHARS = 131_072
 const LABEL_MAX_CHARS = 200
+
+/** @type {Record<string, () => string>} */
+const NAMES = {
+  Flowchart: () => t('Flowchart'),
+  'State diagram': () => t('State diagram'),
+  'Sequence diagram': () => t('Sequence diagram'),
+  'Class diagram': () => t('Class diagram'),
+  'Diagram of entities': () => t('Diagram of entities')
+}
 
 /** @typedef {{svg: string, reason: string}} Drawing  one is '' */
 
@@ -22,9 +32,9 @@ function draw (source) {
   if ('refusal' in prepared) return refused(prepared.refusal)
   try {
     const { viewBox, width, height, content, texts } = toInert(renderMermaidSVG(prepared.text))
-    if (content === '') return refused('nothing in it can be drawn')
-    if (content.length > SVG_MAX_CHARS) return refused('it is too large; split it into several')
-    const label = prepared.title || `${prepared.kind}: ${texts.join(', ')}`
+    if (content === '') return refused(t('nothing in it can be drawn'))
+    if (content.length > SVG_MAX_CHARS) return refused(t('it is too large; split it into several'))
+    const label = prepared.title || `${NAMES[prepared.kind]()}: ${texts.join(', ')}`
     return {
       svg: `<svg viewbox="${viewBox}" width="${width}" height="${height}" role="img" ` +
         `aria-label="${escaped(shortened(label))}" font-family="system-ui,sans-serif">${content}</svg>`,
@@ -32,7 +42,7 @@ function draw (source) {
     }
   } catch (error) {
     // The parsers skip what they do not know; the layout fails with names of its own code.
-    return refused(error instanceof RangeError ? 'it is nested too deeply' : 'it is too entangled to be laid out')
+    return refused(error instanceof RangeError ? t('it is nested too deeply') : t('it is too entangled to be laid out'))
   }
 }
 

@@ -1,3 +1,5 @@
+import { t } from '../language.js'
+
 /** @import {MarkdownIt, Token} from 'markdown-it' */
 /** @import {PageEnv} from './html.js' */
 /** @import {Drawing} from './diagram-work.js' */
@@ -36,19 +38,21 @@ export function diagrams (markdownIt) {
     if (!isDiagram(token)) return code
     const { svg, reason } = drawingOf(token.content, /** @type {PageEnv} */ (env))
     return reason === ''
-      ? `<div class="diagram">${svg}<details><summary>Source of the diagram</summary>${code}</details></div>\n`
-      : `${code}<p><small>(no diagram: ${escapeHtml(reason)})</small></p>\n`
+      ? `<div class="diagram">${svg}<details><summary>${sourceTitle()}</summary>${code}</details></div>\n`
+      : `${code}<p><small>(${escapeHtml(t('no diagram: {{reason}}', { reason }))})</small></p>\n`
   }
 }
 
 /** @param {string} source @param {PageEnv} env @returns {Drawing} */
 function drawingOf (source, { drawings }) {
-  if (isLong(source)) return refused(`its source has more than ${SOURCE_MAX_BYTES} bytes`)
+  if (isLong(source)) return refused(t('its source has more than {{bytes}} bytes', { bytes: SOURCE_MAX_BYTES }))
   const drawing = drawings.bySource.get(source)
-  if (drawing === undefined) return refused(`a page has at most ${DIAGRAMS_MAX} diagrams`)
+  if (drawing === undefined) return refused(t('a page has at most {{most}} diagrams', { most: DIAGRAMS_MAX }))
   drawings.charsLeft -= drawing.svg.length
-  return drawings.charsLeft < 0 ? refused('the diagrams of this page are too large') : drawing
+  return drawings.charsLeft < 0 ? refused(t('the diagrams of this page are too large')) : drawing
 }
+
+const sourceTitle = () => t('Source of the diagram')
 
 /** @param {string} reason @returns {Drawing} */
 const refused = (reason) => ({ svg: '', reason })

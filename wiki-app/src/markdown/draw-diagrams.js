@@ -1,3 +1,4 @@
+import { t } from '../language.js'
 import { createPool, TooCostly } from '../threads/pool.js'
 
 /** @import {Drawings} from './diagrams.js' */
@@ -17,8 +18,9 @@ const POOL = {
   heap: { oldMib: 128, youngMib: 16 }
 }
 
-const TOO_COSTLY = `drawing it takes more than ${CPU_MAX_MS / 1000} s of processor time, or too much memory`
-const TOO_MUCH = 'the diagrams of this page take too much processor time'
+const tooCostly = () => t('drawing it takes more than {{seconds}} s of processor time, or too much memory',
+  { seconds: CPU_MAX_MS / 1000 })
+const tooMuch = () => t('the diagrams of this page take too much processor time')
 
 /**
  * A thread of its own, which can be ended without harm to the text.
@@ -34,7 +36,7 @@ export function createDiagrams ({ pool = createPool(POOL), pageCpuMaxMs = PAGE_C
     const drawings = new Map()
     let leftMs = pageCpuMaxMs
     for (const source of sources) {
-      const { svg, reason, cpuMs } = leftMs > 0 ? await drawOne(source) : { ...refused(TOO_MUCH), cpuMs: 0 }
+      const { svg, reason, cpuMs } = leftMs > 0 ? await drawOne(source) : { ...refused(tooMuch()), cpuMs: 0 }
       drawings.set(source, { svg, reason })
       leftMs -= cpuMs
     }
@@ -43,7 +45,7 @@ export function createDiagrams ({ pool = createPool(POOL), pageCpuMaxMs = PAGE_C
 
   /** @param {string} source @returns {Promise<import('./diagram-work.js').Drawing & {cpuMs: number}>} */
   const drawOne = (source) => pool.run(source, { bytes: Buffer.byteLength(source) }).catch((error) => {
-    if (error instanceof TooCostly) return { ...refused(TOO_COSTLY), cpuMs: CPU_MAX_MS }
+    if (error instanceof TooCostly) return { ...refused(tooCostly()), cpuMs: CPU_MAX_MS }
     throw error
   })
 

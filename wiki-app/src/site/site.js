@@ -8,8 +8,12 @@ import { readLogo } from './logo.js'
 
 /**
  * How this process presents its wiki. A process serves one wiki, so this needs no way through every function.
- * @typedef {{name: string, description?: string, language: Language, logoUrl?: string, assets: Assets}} Site
+ * @typedef {{name: string, description?: string, language: Language, logoUrl?: string, offlineUrl?: string,
+ *   assets: Assets}} Site  `offlineUrl`: of the worker that keeps pages in browsers
  */
+
+/** Its folder is the scope of the worker: all of the wiki. */
+export const OFFLINE_URL = '/offline.js'
 
 /** @type {Site | undefined} */
 let current
@@ -17,7 +21,8 @@ let current
 /**
  * Before the first request.
  * @param {Pick<import('../settings.js').Config,
- *   'WIKI_NAME' | 'WIKI_DESCRIPTION' | 'WIKI_LOGO' | 'WIKI_COLOUR' | 'WIKI_LANGUAGE'>} config
+ *   'WIKI_NAME' | 'WIKI_DESCRIPTION' | 'WIKI_LOGO' | 'WIKI_COLOUR' | 'WIKI_LANGUAGE' | 'OFFLINE_READING' |
+ *   'READ_ACCESS'>} config
  * @throws {import('../config-error.js').ConfigError} for a file that is no logo
  */
 export function present (config) {
@@ -25,7 +30,10 @@ export function present (config) {
   const logo = config.WIKI_LOGO === undefined ? undefined : readLogo(config.WIKI_LOGO)
   speak(language)
   const assets = createAssets({ logo, style: config.WIKI_COLOUR && accentStyle(config.WIKI_COLOUR) })
-  current = { name, description, language, logoUrl: logo && assets.urls.iconUrl, assets }
+  // Nothing that only members may read stays in a browser.
+  const keeps = config.OFFLINE_READING === 'on' && config.READ_ACCESS === 'everyone'
+  const offlineUrl = keeps ? OFFLINE_URL : undefined
+  current = { name, description, language, logoUrl: logo && assets.urls.iconUrl, offlineUrl, assets }
 }
 
 /** @returns {Site} the same object until another is presented */
@@ -55,5 +63,7 @@ const DEFAULTS = /** @type {const} */ ({
   WIKI_DESCRIPTION: undefined,
   WIKI_LOGO: undefined,
   WIKI_COLOUR: undefined,
-  WIKI_LANGUAGE: 'en'
+  WIKI_LANGUAGE: 'en',
+  OFFLINE_READING: 'on',
+  READ_ACCESS: 'everyone'
 })
