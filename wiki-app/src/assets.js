@@ -88,10 +88,10 @@ export const translated = (script) => script.replace(/\bt\('((?:[^'\\\n]|\\.)*)'
 /** URLs change with their content (RFC 8246). @type {FastifyPluginAsync} */
 export async function assetRoutes (app) {
   const config = { database: false, forStrangers: true }
-  const { icon, served } = site().assets
+  const { logoUrl, assets: { icon, served } } = site()
   for (const { url, type, bytes } of served) {
     app.get(url, { config }, async (_request, reply) => {
-      if (url === icon.url) reply.header('content-security-policy', LOGO_POLICY)
+      if (url === logoUrl) reply.header('content-security-policy', LOGO_POLICY)
       reply.header('cache-control', 'public, max-age=31536000, immutable').type(type)
       return bytes
     })
@@ -99,7 +99,7 @@ export async function assetRoutes (app) {
 
   // Browsers request it although no page names it.
   app.get('/favicon.ico', { config }, async (_request, reply) => {
-    reply.header('content-security-policy', LOGO_POLICY)
+    if (logoUrl) reply.header('content-security-policy', LOGO_POLICY)
     reply.header('cache-control', `public, max-age=${DAY_S}`).type(icon.type)
     return icon.bytes
   })

@@ -49,8 +49,8 @@ function offerDraft () {
   const offer = make(
     'p',
     { className: 'notice', role: 'status' },
-    `${t('A text that you did not save is in this browser:')} ${
-      new Date(draft.at).toLocaleString(document.documentElement.lang)} `
+    `${t('An unsaved text is still in this browser:')} ${
+      new Date(draft.at).toLocaleString(t('en'))} `
   )
   const choose = (/** @type {string} */ label, /** @type {() => void} */ work) => {
     const button = make('button', { type: 'button', textContent: label })

@@ -14,7 +14,7 @@ const KINDS = [
 ]
 
 /** An SVG file that is opened by itself must not run anything, nor ask for anything else. */
-export const LOGO_POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
+export const LOGO_POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; sandbox"
 
 /** @typedef {{type: string, extension: string, bytes: Buffer}} Logo */
 
