@@ -49,8 +49,7 @@ function offerDraft () {
   const offer = make(
     'p',
     { className: 'notice', role: 'status' },
-    `${t('An unsaved text is still in this browser:')} ${
-      new Date(draft.at).toLocaleString(t('en'))} `
+    `${t('An unsaved text is in this browser:')} ${new Date(draft.at).toLocaleString(t('en'))} `
   )
   const choose = (/** @type {string} */ label, /** @type {() => void} */ work) => {
     const button = make('button', { type: 'button', textContent: label })
