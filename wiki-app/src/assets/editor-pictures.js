@@ -46,9 +46,9 @@ function upload (files) {
     sending = sending.then(async () => {
       try {
         insert(await send(file))
-        say(t('%s is uploaded; its line is in the text.').replace('%s', () => file.name))
+        say(`${file.name} ${t('is uploaded; its line is in the text.')}`)
       } catch (error) {
-        say(`${t('%s was not uploaded.').replace('%s', () => file.name)} ${/** @type {Error} */ (error).message}`, true)
+        say(`${file.name} ${t('was not uploaded.')} ${/** @type {Error} */ (error).message}`, true)
       }
     })
   }

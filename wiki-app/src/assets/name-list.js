@@ -44,8 +44,8 @@ export function createNameList (field, { id, holder, first, keys, choose, say })
     list.replaceChildren(...names.map((name, index) => optionOf(`${id}-${index}`, name, () => take(name))))
     list.hidden = false
     mark(first)
-    say((names.length === 1 ? t('One page') : t('%s pages').replace('%s', `${names.length}`)) +
-      t(': choose with the arrow keys and Enter.'))
+    say(`${names.length === 1 ? t('One page') : `${names.length} ${t('pages')}`}${
+      t(': choose with the arrow keys and Enter.')}`)
   }
 
   function close () {

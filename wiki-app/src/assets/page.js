@@ -1,7 +1,7 @@
 /** @type {[Intl.RelativeTimeFormatUnit, number][]} */
 const UNITS = [['year', 31_557_600], ['month', 2_629_800], ['day', 86_400], ['hour', 3_600], ['minute', 60]]
 const KEYS = '/ehn?'
-const relative = new Intl.RelativeTimeFormat(document.documentElement.lang, { numeric: 'auto' })
+const relative = new Intl.RelativeTimeFormat(t('en'), { numeric: 'auto' })
 
 function showTimes () {
   for (const time of document.querySelectorAll('time')) {
