@@ -2,8 +2,8 @@ import neostandard from 'neostandard'
 import { packageDirection } from './.ci/package-direction.js'
 
 const BROWSER_GLOBALS = [
-  'addEventListener', 'caches', 'document', 'getComputedStyle', 'location', 'localStorage', 'navigator', 'sessionStorage',
-  'window', 'ClipboardEvent', 'DataTransfer', 'DragEvent', 'Event', 'File', 'FileList', 'XMLHttpRequest'
+  'addEventListener', 'caches', 'document', 'getComputedStyle', 'location', 'localStorage', 'navigator',
+  'sessionStorage', 'window', 'ClipboardEvent', 'DataTransfer', 'DragEvent', 'Event', 'File', 'FileList', 'XMLHttpRequest'
 ]
 
 export default [

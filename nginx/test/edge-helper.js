@@ -96,6 +96,7 @@ export async function startEdge (
     workers: WORKERS,
     ...options
   }
+  const errors = () => readFileSync(path.join(directory, 'error.log'), 'utf8')
   const start = async () => {
     const prepared = await prepareRole(
       role,
@@ -112,7 +113,7 @@ export async function startEdge (
     let ended = false
     nginx.exited.then(() => { ended = true })
     const up = await waitUntil(() => ended || send(controlPort, '/').then(() => true, () => false), WAIT_MAX_MS)
-    if (ended || !up) throw new Error(`the edge did not start: ${readFileSync(path.join(directory, 'error.log'), 'utf8')}`)
+    if (ended || !up) throw new Error(`the edge did not start: ${errors()}`)
     return nginx
   }
   await start().catch(async (error) => {
@@ -169,7 +170,7 @@ export async function startEdge (
       const lines = () => readFileSync(path.join(directory, 'access.log'), 'utf8').split('\n').slice(0, -1)
       return waitUntil(() => lines().reduce((sum, line) => sum + JSON.parse(line).refreshes, 0), WAIT_MAX_MS)
     },
-    errors: () => readFileSync(path.join(directory, 'error.log'), 'utf8'),
+    errors,
     workers,
     isAlive: () => nginx !== undefined && isAlive(nginx),
     async reload () {

@@ -175,8 +175,8 @@ const READ = [
   '/edit/watching', '/edit/watch/a', '/edit/watch-author?author=editor', '/edit/new', '/edit/new/q', '/edit/text/a',
   '/edit/delete/a', '/edit/rename/a', '/edit/import', '/edit/short-link/a', '/edit/revert/a?revision=1',
   '/edit/revert-author', '/edit/topic/Talk:a', '/edit/people', '/edit/people?after=a', '/edit/audit',
-  '/edit/account', '/edit/picture/FILE', '/edit/sign-in', '/readyz', '/favicon.ico', '/offline.js', '/wiki', '/wiki/', '/api',
-  '/api/', '/api/v1/openapi.json', '/robots.txt', '/sitemap.xml', '/sitemap/1.xml'
+  '/edit/account', '/edit/picture/FILE', '/edit/sign-in', '/readyz', '/favicon.ico', '/offline.js', '/wiki', '/wiki/',
+  '/api', '/api/', '/api/v1/openapi.json', '/robots.txt', '/sitemap.xml', '/sitemap/1.xml'
 ]
 
 test('each command has the shard key of docs/operations.md, or is in the table of those that ask all shards',

@@ -9,7 +9,9 @@ import { readSchedule } from '../replay/schedule.js'
 import { interruptSignal } from './options.js'
 
 const MODULE = 'stevec_advise'
-const VALUES = ['stale', 'max-age', 'purge-delay', 'least', 'host', 'trace-type', 'trace-params', 'for', 'cache', 'replay']
+const VALUES = [
+  'stale', 'max-age', 'purge-delay', 'least', 'host', 'trace-type', 'trace-params', 'for', 'cache', 'replay'
+]
 const LISTS = ['edits', 'class']
 
 /** @type {import('../cli.js').Command} */
