@@ -221,8 +221,9 @@ const storeSettingsOf = (config, tracing) => ({
  * @param {Pick<Parts, 'worker'> & {models: Models, connection: Connection, metrics?: ReturnType<typeof createMetrics>}}
  *   parts
  */
-function searchOf ({ SEARCH_DIRECTORY: directory, HOME_PAGE: home }, log, { models, connection, worker, metrics }) {
-  const words = createWords({ connection, collection: models.Pages.collection.name, directory, worker, log })
+function searchOf (config, log, { models, connection, worker, metrics }) {
+  const { SEARCH_DIRECTORY: directory, HOME_PAGE: home, WIKI_LANGUAGE: language } = config
+  const words = createWords({ connection, collection: models.Pages.collection.name, directory, worker, language, log })
   metrics?.addWords(words)
   return { words, search: createSearch(models, { words, home }) }
 }

@@ -88,7 +88,7 @@ test('a search that takes too long gets 503 with the advice to use rarer words',
   const [often, also] = WORDS
   const content = `${often} ${also} `.repeat(50_000)
   await models.Pages.updateMany({}, { content, content_bytes: content.length })
-  const words = createWords({ connection, collection: 'pages', log })
+  const words = createWords({ connection, collection: 'pages', language: 'en', log })
   words.open()
   t.after(async () => {
     await words.close()
@@ -115,7 +115,7 @@ test('a title search that takes too long shows only titles that begin with the q
   await save(app, 'Page 999 itself', 'x')
   const connection = await mongoose.createConnection(uri).asPromise()
   try {
-    const words = createWords({ connection, collection: 'pages', log })
+    const words = createWords({ connection, collection: 'pages', language: 'en', log })
     const finding = createSearch(defineModels(connection), { words })
     const titles = async (/** @type {number | undefined} */ scanMaxMs) => {
       const { items, more, complete } = await finding.byTitle({ q: 'page 999', limit: 50, scanMaxMs })

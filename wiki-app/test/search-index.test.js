@@ -12,7 +12,7 @@ import mongoose from 'mongoose'
 import { createTestbed } from '../torture/testbed.js'
 import { currentFile } from '../src/words/file.js'
 import { openSqlite } from '../src/words/sqlite.js'
-import { matchOf, plainWords } from '../src/words/terms.js'
+import { matchOf, plainWords, queryOf } from '../src/words/terms.js'
 import { BROWSER, createLog, get, readMetrics, save, untilFound, untilIndexed, useWiki } from './helper.js'
 
 const wiki = useWiki()
@@ -78,7 +78,7 @@ describe('what a query is', () => {
       ['-only', null],
       ['((( " " *', null],
       ['', null]
-    ])) assert.equal(matchOf(q), match, q)
+    ])) assert.equal(matchOf(queryOf(q)), match, q)
   })
 
   test('a long text has the same words as its parts', async () => {

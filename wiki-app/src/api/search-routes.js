@@ -169,11 +169,12 @@ export async function searchApi (app, { search, policy: { listControl: cacheCont
   app.get('/search', { config: { costly: 'search' }, schema: SCHEMAS.search }, async (request, reply) => {
     const [q, skip] = [wordsIn(request), Number(readCursor(request, HITS) ?? 0)]
     const limit = Math.min(limitIn(request), HITS_MAX - skip)
-    const { items, more, freshness } = await search.byText({ q, skip, limit })
+    const { items, forms, more, freshness } = await search.byText({ q, skip, limit })
     return sendPart(request, reply, {
       cacheControl,
       found: { items, more: more && skip + limit < HITS_MAX },
-      shown: ({ content, modifiedAt, ...hit }) => ({ ...hit, modified_at: modifiedAt, excerpt: excerpt(content, q) }),
+      shown: ({ content, modifiedAt, ...hit }) =>
+        ({ ...hit, modified_at: modifiedAt, excerpt: excerpt(content, q, forms) }),
       position: () => skip + limit,
       others: { index: freshnessOf(freshness) }
     })

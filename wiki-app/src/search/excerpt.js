@@ -11,12 +11,12 @@ const LOOK_AFTER_CHARS = 1_200
 const HITS_TRIED = 5
 
 /**
- * @param {string} content  Markdown @param {string} q  as for `search.byText`
+ * @param {string} content  Markdown @param {string} q  as for `search.byText` @param {string[]} [forms]  of its answer
  * @returns {{text: string, hit: boolean}[]} plain text around the first hit that a reader sees, else the beginning, in
  *   its order, not escaped
  */
-export function excerpt (content, q) {
-  const words = (q.match(/[\p{L}\p{N}]+/gu) ?? []).slice(0, WORDS_MAX).map(spellingsOf)
+export function excerpt (content, q, forms = []) {
+  const words = [...(q.match(/[\p{L}\p{N}]+/gu) ?? []).slice(0, WORDS_MAX), ...forms].map(spellingsOf)
   const pattern = words.length === 0
     ? null
     : new RegExp(`(?<![\\p{L}\\p{N}])(?:${words.join('|')})(?![\\p{L}\\p{N}])`, 'giu')

@@ -102,7 +102,7 @@ function addSearches (app, search, answer) {
       moreTitlesUrl: titles !== null && (titles.more || !titles.complete) ? withQuery('/pages', { q }) : null,
       texts: texts?.items.map(({ name, modifiedAt, content }) => ({
         ...shown({ _id: name, modified_at: modifiedAt }),
-        excerpt: excerpt(content, q)
+        excerpt: excerpt(content, q, texts.forms)
       })) ?? [],
       unranked: texts !== null && !texts.ranked,
       notice: texts === null ? '' : 'freshness' in texts ? freshnessNotice(texts.freshness) : '',

@@ -32,6 +32,6 @@ export const SITE_SETTINGS = {
   })),
   WIKI_LANGUAGE: choice(LANGUAGES, {
     default: 'en',
-    does: 'the language of the interface: `en` or `sl`, see below'
+    does: 'the language of the interface and of search: `en` or `sl`, see below'
   })
 }

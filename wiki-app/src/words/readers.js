@@ -1,8 +1,12 @@
 import { NoIndex, TooLong } from './errors.js'
 import { currentFile, discard, openExisting, stateIn } from './file.js'
 import { isCorrupt, isInterrupted } from './sqlite.js'
+import { beginningOf, stemOf } from './stems.js'
+import { matchOf } from './terms.js'
 
+/** @import {Language} from '../site/languages.js' */
 /** @import {Sqlite} from './sqlite.js' */
+/** @import {Query} from './terms.js' */
 
 /** Beyond it hits are not ranked: ranking reads them all. */
 const RANKED_MAX = 1_000
@@ -10,15 +14,20 @@ const RANKED_MAX = 1_000
 const TITLE_WEIGHT = 10
 /** Searches at a time, each with a cache of its own. */
 const READERS_MAX = 2
-const SETTINGS = 'pragma query_only = 1; pragma cache_size = -2048'
+const SETTINGS = `create virtual table temp.terms using fts5vocab('main', 'words', 'row');
+  pragma query_only = 1; pragma cache_size = -2048`
+/** Words of the index that begin as a word of the query, and those of them that are looked for, too. */
+const TERMS_READ_MAX = 1_000
+const FORMS_MAX = 20
+const BEGINNING_MIN_CHARS = 2
 
-/** @typedef {{names: string[], more: boolean, ranked: boolean}} Hits */
+/** @typedef {{names: string[], forms: string[], more: boolean, ranked: boolean}} Hits  `forms`: words found as well */
 
 /**
  * Searches an index beside the process that writes it (https://www.sqlite.org/wal.html).
- * @param {string} folder
+ * @param {string} folder @param {Language} language
  */
-export function createReaders (folder) {
+export function createReaders (folder, language) {
   /** @type {{file: string, sqlite: Sqlite}[]} */
   const idle = []
   /** @type {(() => void)[]} */
@@ -63,14 +72,15 @@ export function createReaders (folder) {
     state: () => withReader(stateIn),
 
     /**
-     * @param {string} match  see matchOf @param {{skip: number, limit: number, maxMs: number}} options
+     * @param {Query} query  of which something is looked for
+     * @param {{skip: number, limit: number, maxMs: number}} options
      * @returns {Promise<Hits>} the best first, or, of too many, some
      * @throws {TooLong | NoIndex | Error} Error: of SQLite
      */
-    search: (match, { skip, limit, maxMs }) => {
+    search: (query, { skip, limit, maxMs }) => {
       const until = performance.now() + maxMs
       return withReader((sqlite) =>
-        inTime(sqlite, until - performance.now(), () => find(sqlite, match, { skip, limit })))
+        inTime(sqlite, until - performance.now(), () => find(sqlite, query, { skip, limit, language })))
     },
 
     close () {
@@ -104,16 +114,53 @@ async function inTime (sqlite, maxMs, work) {
   }
 }
 
-/** @param {Sqlite} sqlite @param {string} match @param {{skip: number, limit: number}} part @returns {Promise<Hits>} */
-async function find (sqlite, match, { skip, limit }) {
-  const [{ hits }] = await sqlite.all(
-    `select count(*) as hits from (select 1 from words where words match ? limit ${RANKED_MAX + 1})`, match)
-  const ranked = hits <= RANKED_MAX
-  // Talk pages come after all others.
-  const order = ranked
-    ? `pages.name >= 'Talk:' and pages.name < 'Talk;', bm25(words, ${TITLE_WEIGHT}, 1), pages.name`
+/**
+ * @param {Sqlite} sqlite @param {Query} query @param {{skip: number, limit: number, language: Language}} options
+ * @returns {Promise<Hits>}
+ */
+async function find (sqlite, query, { skip, limit, language }) {
+  const exact = /** @type {string} */ (matchOf(query))
+  const isRanked = await hasAtMost(sqlite, exact, RANKED_MAX)
+  const forms = isRanked && query.phrases.length === 0 ? await formsOf(sqlite, query.words, language) : []
+  const wide = forms.length === 0 ? exact : /** @type {string} */ (matchOf(query, forms))
+  const isWide = wide !== exact && await hasAtMost(sqlite, wide, RANKED_MAX)
+  // Talk pages come after all others, and words with other endings after the words themselves.
+  const order = isRanked
+    ? `pages.name >= 'Talk:' and pages.name < 'Talk;', words.rowid not in (select rowid from words where words match ?),
+        bm25(words, ${TITLE_WEIGHT}, 1), pages.name`
     : 'words.rowid'
   const rows = await sqlite.all(`select pages.name from words join pages on pages.id = words.rowid
-    where words match ? order by ${order} limit ? offset ?`, match, limit + 1, skip)
-  return { names: rows.slice(0, limit).map(({ name }) => name), more: rows.length > limit, ranked }
+    where words match ? order by ${order} limit ? offset ?`,
+  ...[isWide ? wide : exact, ...isRanked ? [exact] : []], limit + 1, skip)
+  return {
+    names: rows.slice(0, limit).map(({ name }) => name),
+    forms: isWide ? forms : [],
+    more: rows.length > limit,
+    ranked: isRanked
+  }
+}
+
+/** @param {Sqlite} sqlite @param {string} match @param {number} most */
+async function hasAtMost (sqlite, match, most) {
+  const [{ hits }] = await sqlite.all(
+    `select count(*) as hits from (select 1 from words where words match ? limit ${most + 1})`, match)
+  return hits <= most
+}
+
+/**
+ * The index keeps words as they are written: what has the same stem is looked up in it.
+ * @param {Sqlite} sqlite @param {string[]} words @param {Language} language
+ * @returns {Promise<string[]>} other words of the index with the stem of one of these
+ */
+async function formsOf (sqlite, words, language) {
+  const forms = new Set()
+  for (const word of words) {
+    const stem = stemOf(word, language)
+    const beginning = beginningOf(word, stem)
+    if (beginning.length < BEGINNING_MIN_CHARS) continue
+    const terms = await sqlite.all('select term from temp.terms where term >= ? and term < ? limit ?',
+      beginning, `${beginning}\u{10FFFF}`, TERMS_READ_MAX)
+    for (const { term } of terms) if (stemOf(term, language) === stem) forms.add(term)
+  }
+  return [...forms].filter((form) => !words.includes(form)).slice(0, FORMS_MAX)
 }

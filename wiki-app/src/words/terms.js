@@ -35,24 +35,32 @@ function endOfChunk (text, start) {
   return space === -1 ? least + CHUNK_CHARS : least + space
 }
 
-/**
- * Pages with any of the words, or, with phrases, those with all phrases; the words then only rank. All is quoted, so
- * nothing of a query is syntax of FTS5: https://www.sqlite.org/fts5.html#full_text_query_syntax
- * @param {string} q  words, "phrases in quotes", -excluded words and -"excluded phrases"
- * @returns {string | null} null: nothing is looked for
- */
-export function matchOf (q) {
-  /** @type {Record<'words' | 'phrases' | 'unwanted', string[]>} */
+/** @typedef {{words: string[], phrases: string[], unwanted: string[]}} Query  words as such, the others quoted */
+
+/** @param {string} q  words, "phrases in quotes", -excluded words and -"excluded phrases" @returns {Query} */
+export function queryOf (q) {
+  /** @type {Query} */
   const found = { words: [], phrases: [], unwanted: [] }
   for (const [, notPhrase, phrase, notWords, words] of plainLetters(q).matchAll(PART)) {
     const all = (phrase ?? words).match(WORD) ?? []
     if (all.length === 0) continue
     if (notPhrase || notWords) found.unwanted.push(quoted(all))
     else if (phrase !== undefined) found.phrases.push(quoted(all))
-    else found.words.push(...all.map((word) => quoted([word])))
+    else found.words.push(...all)
   }
   const [words, phrases, unwanted] = [found.words, found.phrases, found.unwanted]
     .map((list) => [...new Set(list)].slice(0, WORDS_MAX))
+  return { words, phrases, unwanted }
+}
+
+/**
+ * Pages with any of the words, or, with phrases, those with all phrases; the words then only rank. All is quoted, so
+ * nothing of a query is syntax of FTS5: https://www.sqlite.org/fts5.html#full_text_query_syntax
+ * @param {Query} query @param {string[]} [forms]  other words that count as well
+ * @returns {string | null} null: nothing is looked for
+ */
+export function matchOf ({ words: plain, phrases, unwanted }, forms = []) {
+  const words = [...plain, ...forms].map((word) => quoted([word]))
   const wanted = phrases.length === 0
     ? words.join(' OR ')
     : [...phrases, ...words.length > 0 ? [`(${[phrases[0], ...words].join(' OR ')})`] : []].join(' AND ')

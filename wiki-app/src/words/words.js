@@ -4,13 +4,14 @@ import { openFolder } from './folder.js'
 import { isLocked } from './lock.js'
 import { createReaders } from './readers.js'
 import { NoSqlite } from './sqlite.js'
-import { matchOf } from './terms.js'
+import { matchOf, queryOf } from './terms.js'
 import { createWriter } from './writer.js'
 
 /** @import {FastifyBaseLogger} from 'fastify' */
 /** @import {Connection} from 'mongoose' */
 /** @import {Folder} from './folder.js' */
 /** @import {Readers} from './readers.js' */
+/** @import {Language} from '../site/languages.js' */
 /** @import {Writer} from './writer.js' */
 
 /** Less than so is no delay that a reader would notice. */
@@ -31,9 +32,10 @@ const BEHIND_MIN_MS = 1_000
  * @param {string} options.collection  of pages
  * @param {string} [options.directory]  SEARCH_DIRECTORY
  * @param {{number: number, primary: number}} [options.worker]  one of several processes with the same folder
+ * @param {Language} options.language  of most texts: words with other endings are found, too
  * @param {FastifyBaseLogger} options.log
  */
-export function createWords ({ connection, collection, directory, worker, log }) {
+export function createWords ({ connection, collection, directory, worker, language, log }) {
   const writes = worker === undefined || worker.number === 1
   /** @type {Parts | null} */
   let parts = null
@@ -52,7 +54,7 @@ export function createWords ({ connection, collection, directory, worker, log })
       try {
         const folder = openFolder(directory, { sharedBy: worker?.primary })
         const writer = writes ? createWriter({ connection, collection, folder, log }) : null
-        parts = { folder, readers: createReaders(folder.path), writer }
+        parts = { folder, readers: createReaders(folder.path, language), writer }
         writer?.open()
       } catch (error) {
         problem = reasonOf(error)
@@ -82,16 +84,16 @@ export function createWords ({ connection, collection, directory, worker, log })
     indexed: () => parts?.writer?.state().indexed ?? 0,
 
     /**
-     * @param {{q: string, skip: number, limit: number, maxMs: number}} query  see matchOf
+     * @param {{q: string, skip: number, limit: number, maxMs: number}} query  see queryOf
      * @returns {Promise<import('./readers.js').Hits>} the best first; of too many hits, some
      * @throws {Error} 503 when it takes too long, and when there is no index
      */
     async search ({ q, skip, limit, maxMs }) {
       if (parts === null) throw new SearchUnavailable(problem)
-      const match = matchOf(q)
-      if (match === null) return { names: [], more: false, ranked: true }
+      const query = queryOf(q)
+      if (matchOf(query) === null) return { names: [], forms: [], more: false, ranked: true }
       try {
-        return await parts.readers.search(match, { skip, limit, maxMs })
+        return await parts.readers.search(query, { skip, limit, maxMs })
       } catch (error) {
         throw await answerTo(/** @type {Error} */ (error))
       }

@@ -90,7 +90,7 @@ for (const javaScriptEnabled of [true, false]) {
     await edit(other, 'ONE\ntwo\nthree')
     await other.getByText('Saved as revision 2').waitFor()
     await edit(page, 'one\ntwo\nTHREE')
-    await page.getByText('Saved as revision 3, merged with revision 2').waitFor()
+    await page.getByText('Saved as revision 3. It is merged with revision 2').waitFor()
     assert.match(await page.locator('article').innerText(), /ONE\s+two\s+THREE/)
 
     for (const each of [page, other]) await each.goto('/edit/text/a')
@@ -521,7 +521,7 @@ for (const javaScriptEnabled of [true, false]) {
     await page.locator('article em').waitFor()
     assert.equal(await page.locator('article').getByRole('button').count(), 0, 'there is nothing to edit in a preview')
     await page.getByRole('button', { name: 'Save' }).click()
-    await page.getByText('Saved as revision 3, merged with revision 2').waitFor()
+    await page.getByText('Saved as revision 3. It is merged with revision 2').waitFor()
     assert.match(page.url(), /#tea$/)
     const isSeen = () => page.getByRole('heading', { name: 'Tea' }).evaluate((heading) =>
       heading.getBoundingClientRect().top < window.innerHeight)
@@ -547,7 +547,7 @@ test('a draft of a section is offered to that section, with its revision, and no
   await page.goto('/edit/text/a?revision=2&section=2')
   await page.getByRole('button', { name: 'Use that text' }).click()
   await page.getByRole('button', { name: 'Save' }).click()
-  await page.getByText('Saved as revision 3, merged with revision 2').waitFor()
+  await page.getByText('Saved as revision 3. It is merged with revision 2').waitFor()
   assert.match(await page.locator('article').innerText(), /changed[^]*typed/)
 
   await page.goto('/edit/text/a?revision=3&section=2')
