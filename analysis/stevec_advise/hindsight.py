@@ -25,11 +25,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = CommandParser(prog="python -m stevec_advise.hindsight", description=__doc__)
     parser.add_argument("--seed", type=int, default=1, help="of the made-up sites (default 1)")
     parser.add_argument("--sites", type=int, default=WORKLOADS, help=f"how many (default {WORKLOADS})")
+    parser.add_argument("--longer", type=int, default=1, help="their logs are so many times as long (default 1)")
     parser.add_argument("--confidence", type=float, default=CONFIDENCE, help=f"of the advice (default {CONFIDENCE})")
     options = parser.parse_args(arguments)
     good = lines = 0
     recommended: dict[str, list[bool]] = {cache: [] for cache in CACHES}
-    for drawn in workloads(options.seed, options.sites):
+    for drawn in workloads(options.seed, options.sites, options.longer):
         workload = replace(drawn, limits=replace(drawn.limits, confidence=options.confidence))
         print(f"{workload.name}; {_limits(workload)}")
         advice: list[Found] = []

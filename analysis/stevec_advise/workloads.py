@@ -27,18 +27,19 @@ class Workload:
     limits: Limits
 
 
-def workloads(seed: int, count: int = WORKLOADS) -> Iterator[Workload]:
-    """`count` sites, drawn at random. The same seed gives the same sites."""
+def workloads(seed: int, count: int = WORKLOADS, longer: int = 1) -> Iterator[Workload]:
+    """`count` sites, drawn at random. The same seed gives the same sites. `longer`: their logs are so many times as
+    long."""
     for number in range(count):
-        yield _workload(np.random.default_rng([seed, number]), number)
+        yield _workload(np.random.default_rng([seed, number]), number, longer)
 
 
-def _workload(random: np.random.Generator, number: int) -> Workload:
+def _workload(random: np.random.Generator, number: int, longer: int) -> Workload:
     urls = int(10 ** random.uniform(1.5, 4.5))
-    days = float(random.choice([2, 4, 8]))
+    days = float(random.choice([2, 4, 8])) * longer
     span_ms = round(days * DAY_MS)
-    reads = int(random.uniform(400_000, 1_200_000))
-    edits = int(random.uniform(20_000, 80_000))
+    reads = int(random.uniform(400_000, 1_200_000)) * longer
+    edits = int(random.uniform(20_000, 80_000)) * longer
     reads_zipf, edits_zipf = random.uniform(0.5, 1.1), random.uniform(0.0, 0.9)
     rhythm = str(random.choice(["steady", "by day", "in waves"]))
     writing = str(random.choice(["alone", "in sessions", "on the hour"]))

@@ -30,6 +30,7 @@ const WAITS_MAX_MS = 2_000
  * @param {(event: ReplayEvent) => Promise<void>} parts.purge  resolves once the edge has purged the page
  * @param {AbortSignal} parts.signal
  * @returns {Promise<Met[]>} two of each family with purges that the plan has
+ * @throws {Error} when the edge did not ask, or what `purge` throws
  */
 export async function meetPurges ({ plan, origin, port, pages, purge, signal }) {
   const agent = new http.Agent({ keepAlive: true })
@@ -55,7 +56,8 @@ export async function meetPurges ({ plan, origin, port, pages, purge, signal }) 
     const read = () => versionAt(port, pathOf(event), agent)
     const { arrived, release } = origin.hold(pathOf(event), before)
     const first = read()
-    await Promise.race([arrived, first])
+    const isHeld = await Promise.race([arrived.then(() => true), first.then(() => false)])
+    if (!isHeld) throw new Error('the edge answered a page that it cannot have without asking the origin')
     pages.edit(nameOf(event), performance.now())
     await purge(event)
     const meanwhile = read()
