@@ -28,7 +28,7 @@ function file (content, name = 'mine.json') {
 
 describe('a profile', () => {
   test('that is bundled follows the schema and has the name of its file', () => {
-    assert.deepEqual(profileNames(), ['banana-pi', 'none'])
+    assert.deepEqual(profileNames(), ['banana-pi', 'none', 'quarter-core'])
     for (const name of profileNames()) assert.equal(readProfile(name).profile.name, name)
   })
 
@@ -93,7 +93,7 @@ describe('a profile', () => {
     for (const [args, message] of /** @type {[string[], RegExp][]} */ ([
       [
         ['up', '--profile', 'raspberry'],
-        /there is no profile "raspberry"; the profiles are: banana-pi, none, or the path of a file/
+        /there is no profile "raspberry"; the profiles are: banana-pi, none, quarter-core, or the path of a file/
       ],
       [['up', '--profile', './nowhere.json'], /there is no profile file \.\/nowhere\.json/],
       [['calibrate', '--profile', 'none'], /the profile none has no "calibration"/]

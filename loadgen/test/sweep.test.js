@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { get, useWiki } from '@stevec/wiki-app/test/helper'
-import { addressesOf, lengthOfSweep, pathOfSweep } from '../bench/crawlers/addresses.js'
+import { addressesOf, lengthOfSweep, pathOfSweep } from '../scenarios/crawl-addresses.js'
 import { textOf } from '../bench/crawlers/requests.js'
 
 const SIZE = { pages: 3, revisions: 4 }

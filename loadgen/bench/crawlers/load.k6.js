@@ -1,12 +1,12 @@
 // People, or crawlers, as ROLE says, at a constant rate of arrivals; main.js runs both beside each other. From the
-// environment: ROLE, WIKI, FIRST (see addresses.js), URL, SECONDS, PAGES, REVISIONS; of people VIEWS_PER_S,
+// environment: ROLE, WIKI, FIRST (see crawl-addresses.js), URL, SECONDS, PAGES, REVISIONS; of people VIEWS_PER_S,
 // EDITS_PER_S, SEED; of crawlers CRAWLS_PER_S, FROM (the first address of the sweep), ADDRESSES (of clients).
 import exec from 'k6/execution'
 import http from 'k6/http'
 import { Counter, Trend } from 'k6/metrics'
 import { draw } from '../../scenarios/plan.js'
 import { choosePage } from '../../scenarios/popularity.js'
-import { addressesOf, pathOfSweep } from './addresses.js'
+import { addressesOf, pathOfSweep } from '../../scenarios/crawl-addresses.js'
 
 const { ROLE, WIKI, URL, SECONDS, VIEWS_PER_S, EDITS_PER_S, SEED, CRAWLS_PER_S, FROM, ADDRESSES, READY_URL } = __ENV
 const size = { pages: Number(__ENV.PAGES), revisions: Number(__ENV.REVISIONS) }

@@ -10,10 +10,12 @@ import { parseArgs, promisify } from 'node:util'
 import { claimMachine } from '@stevec/harness/machine-lock'
 import { requireTool } from '@stevec/harness/tools/locate'
 import { meanOf, pairedRatio } from '@stevec/wiki-app/bench/ratio'
-import { addressesOf, lengthOfSweep, pathOfSweep } from './addresses.js'
+import { addressesOf, lengthOfSweep, pathOfSweep } from '../../scenarios/crawl-addresses.js'
 import { startMediawiki } from './mediawiki.js'
 import { ask, inParallel } from './requests.js'
 import { startStevec } from './stevec.js'
+
+/** @import {Addresses, Size} from '../../scenarios/crawl-addresses.js' */
 
 const SCRIPT = fileURLToPath(new URL('load.k6.js', import.meta.url))
 const CLIENTS = '127.1.0.1-127.1.39.16'
@@ -56,12 +58,12 @@ Examples:
 const note = (/** @type {string} */ text) => process.stderr.write(`${text}\n`)
 
 /**
- * @typedef {import('./addresses.js').Size & {share: number, views: number, rounds: number, seconds: number}} Options
+ * @typedef {Size & {share: number, views: number, rounds: number, seconds: number}} Options
  * @typedef {{wiki: string, door: 'cached' | 'source'}} Choice
  * @typedef {import('./stevec.js').Subject} Subject
  */
 
-/** @param {Subject} subject @param {import('./addresses.js').Addresses} addresses @param {Options} options */
+/** @param {Subject} subject @param {Addresses} addresses @param {Options} options */
 async function capacityOf ({ origin }, addresses, { pages, revisions }) {
   const [startedAt, until] = [performance.now(), performance.now() + 1_000 * CAPACITY_S]
   let asked = 0

@@ -5,7 +5,7 @@ import { createLimits } from '@stevec/harness/limits'
 import { mediawiki } from '@stevec/wiki-app/bench/peers/mediawiki'
 import { handOver, php } from '@stevec/wiki-app/bench/peers/php'
 import { createServers } from '@stevec/wiki-app/bench/servers'
-import { secondOf } from './addresses.js'
+import { secondOf } from '../../scenarios/crawl-addresses.js'
 import { ask, textOf } from './requests.js'
 
 const PAGES_AT_ONCE = 20

@@ -3,8 +3,10 @@ import { DEFAULT_PORTS } from '../../src/config.js'
 import { describe, readProfile } from '../../src/profile/profile.js'
 import { engageProfile } from '../../src/stack/engage-profile.js'
 import { startStack, stopStack } from '../../src/stack/stack.js'
-import { addressesOf } from './addresses.js'
+import { addressesOf } from '../../scenarios/crawl-addresses.js'
 import { ask, inParallel, textOf } from './requests.js'
+
+/** @import {Size} from '../../scenarios/crawl-addresses.js' */
 
 /** As `stevec up` has it. */
 const REQUESTS_AT_ONCE_MAX = 256
@@ -15,13 +17,13 @@ const SAVES_AT_ONCE = 32
  * @typedef {object} Subject
  * @property {string} origin  where it is asked without a cache
  * @property {string} url  where people and crawlers ask
- * @property {number} first  see addresses.js
+ * @property {number} first  see crawl-addresses.js
  * @property {() => Promise<void>} slow
  * @property {() => Promise<void>} stop
  */
 
 /**
- * @typedef {import('./addresses.js').Size & {share: number, door: 'cached' | 'source', directory: string,
+ * @typedef {Size & {share: number, door: 'cached' | 'source', directory: string,
  *   note: (text: string) => void}} Wanted  `share`: of a core, for all processes behind the door
  */
 
@@ -54,7 +56,7 @@ export async function startStevec ({ share, door, directory, note, ...size }) {
   return { origin, url: stack.doors[door].url, first: 0, slow: () => engageProfile(stack), stop }
 }
 
-/** @param {string} origin @param {import('./addresses.js').Size} size @param {(text: string) => void} note */
+/** @param {string} origin @param {Size} size @param {(text: string) => void} note */
 async function fill (origin, size, note) {
   const { save } = addressesOf('stevec', size, 0)
   for (let revision = 1; revision <= size.revisions; revision++) {

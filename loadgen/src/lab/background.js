@@ -56,7 +56,7 @@ export async function startBackground ({ generators, probe, vus, directory, sign
 }
 
 /** Listens on loopback: `/until` stays open until `send()`; `/until/answered` counts calls and responds at once. */
-async function listenForEnd () {
+export async function listenForEnd () {
   /** @type {Set<import('node:http').ServerResponse>} */
   const waiting = new Set()
   let isOver = false

@@ -87,6 +87,20 @@ const isAtOneEdge = ({ door, cache, edges }) => door === 'cached' && cache === '
  * @param {import('./settings.js').Settings} settings
  * @returns {string | null}
  */
+function crawlContradiction (settings) {
+  const { crawl_per_s: rate, revisions, resource, fault, background_vus: background } = settings
+  if (revisions > 1 && resource !== 'page') return 'revisions is for resource page'
+  if (rate === 0) return null
+  if (revisions < 3) return 'crawlers ask for old texts: raise revisions to 3 or more'
+  return isAtOneEdge(settings) && fault === null && background === 0 && settings.protocol === 'http'
+    ? null
+    : 'crawl_per_s is for the door cached with cache=edge, one edge and plain http, without fault and background'
+}
+
+/**
+ * @param {import('./settings.js').Settings} settings
+ * @returns {string | null}
+ */
 function faultContradiction (settings) {
   const { fault, model, bound, background_vus: background, duration_max_s: duration } = settings
   if (fault === null) return null
@@ -129,7 +143,8 @@ export function contradiction (settings) {
     return `the burst ends after ${endOf(burst)} s, beyond duration_max_s = ${duration}`
   }
   if (settings.edit === 'create-get' && model !== 'closed') return 'create-get is for the closed model'
-  const special = textContradiction(settings) ?? groupContradiction(settings) ?? linkContradiction(settings) ??
+  const special = crawlContradiction(settings) ??
+    textContradiction(settings) ?? groupContradiction(settings) ?? linkContradiction(settings) ??
     recordContradiction(settings) ?? fanOutContradiction(settings) ?? traceContradiction(settings)
   if (special !== null) return special
   if (settings.cache !== 'edge' && settings.door !== 'cached') {

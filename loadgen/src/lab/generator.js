@@ -14,6 +14,7 @@ import { segmentOptions } from './segments.js'
 /** Suffix of k6's own sample files, which are too large to keep. */
 export const RAW_SUFFIX = '-raw.csv.gz'
 const SCRIPT = path.join(ROOT, 'loadgen/scenarios/requests.js')
+const CRAWL_SCRIPT = path.join(ROOT, 'loadgen/scenarios/crawl.js')
 /** Without a summary and thresholds k6 sums up no metrics (`node loadgen/bench/generator.js` says what that saves). */
 export const K6_OPTIONS = [
   'run', '--quiet', '--no-color', '--no-usage-report', '--summary-mode=disabled', '--no-thresholds', '--address', ''
@@ -65,6 +66,7 @@ export const GARBAGE_COLLECTION = Object.freeze({ GOGC: '400', GOMEMLIMIT: '1GiB
  * @property {GeneratorSettings} settings
  * @property {number} [watchPort]  of k6's dashboard
  * @property {number} [threads]  that run k6's code at once; default: the number of cores
+ * @property {string} [crawlsFrom]  addresses of crawlers, as k6's --local-ips: runs crawl.js, which keeps no samples
  * @property {{index: number, of: number}} [segment]  of the plan; default: all of it
  */
 
@@ -143,7 +145,7 @@ export const filesOf = ({ name, directory }) => {
  * @param {GeneratorOptions} options
  * @param {ReturnType<typeof filesOf>} files
  */
-function startK6 ({ name, settings, watchPort, threads, segment = { index: 0, of: 1 } }, files) {
+function startK6 ({ name, settings, watchPort, threads, crawlsFrom, segment = { index: 0, of: 1 } }, files) {
   const k6 = requireTool('k6')
   return startProcess({
     name: name.startsWith('k6') ? name : `k6 ${name}`,
@@ -151,8 +153,9 @@ function startK6 ({ name, settings, watchPort, threads, segment = { index: 0, of
     args: [
       ...K6_OPTIONS,
       ...segmentOptions(segment.index, segment.of),
-      '--out', `${writesRows(k6) ? 'stevec' : 'csv'}=${files.csv}`,
-      SCRIPT
+      ...crawlsFrom === undefined
+        ? ['--out', `${writesRows(k6) ? 'stevec' : 'csv'}=${files.csv}`, SCRIPT]
+        : ['--local-ips', crawlsFrom, CRAWL_SCRIPT]
     ],
     logFile: files.log,
     // Settings go into the environment: every user of the machine can read a process's arguments.

@@ -39,6 +39,7 @@ const partsOf = ({ cache, collapsing, edges, protocol, database, wikis, shared, 
   database,
   wikis,
   wikiCpuShare: settings.wiki_cpu_share,
+  requestsAtOnceMax: settings.requests_at_once ?? undefined,
   shared,
   // Its edges follow the wiki's purge log.
   isFollowed: isFollowed(settings.policy),

@@ -5,6 +5,7 @@ import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
 import { waitUntil } from '@stevec/harness/processes'
 import { EDGE_NAMES } from '../stack/edge-names.js'
+import { isCrawled, readCrawl } from './crawl.js'
 import { reconcile } from './reconcile.js'
 
 /** nginx logs a request after the client has the response; the last lines may take this long. */
@@ -32,6 +33,9 @@ export const createLogs = (stackDirectory, fetch = async () => {}) => ({
     waitForLogLines(stackDirectory, starts, expected, fetch),
   keep: (/** @type {PerRole} */ starts, /** @type {string} */ directory) => keepLogs(stackDirectory, starts, directory),
   refreshes: (/** @type {PerRole} */ starts) => countRefreshes(stackDirectory, starts),
+  /** What crawlers and people asked for, by the log of `role`. */
+  crawl: (/** @type {LogRole} */ role, /** @type {PerRole} */ starts) =>
+    readCrawl(logFile(stackDirectory, role), starts[role]),
   /** Returns, in sentences, where logs, samples and counter disagree. */
   reconcile: (
     /** @type {string} */ directory,
@@ -65,6 +69,7 @@ export const NO_LOGS = Object.freeze({
   waitFor: async () => NOTHING,
   keep: async () => {},
   refreshes: async () => 0,
+  crawl: async () => ({ statuses: {}, reads: 0, writes: 0 }),
   reconcile: async () => [],
   linesOf: () => NOTHING
 })
@@ -173,9 +178,11 @@ const logFile = (stackDirectory, role) => path.join(stackDirectory, role, 'acces
 /**
  * @param {string} file
  * @param {number} start  bytes
+ * @returns {Promise<number>} without those of crawlers
  */
 async function countLines (file, start) {
   let lines = 0
-  for await (const chunk of createReadStream(file, { start })) for (const byte of chunk) if (byte === 10) lines += 1
+  const input = createReadStream(file, { start })
+  for await (const line of createInterface({ input })) if (!isCrawled(line)) lines += 1
   return lines
 }

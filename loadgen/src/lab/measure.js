@@ -42,7 +42,9 @@ export async function measure (context, trial, directory, elapsed) {
     load, settings, plan, mark, withPop: site.hasPops(settings), directory, onSample: saves?.onSample
   })
   const counts = await settleCounts(site, settings, samples, logStarts)
-  const wikiTotals = await totalsSince()
+  // With crawlers they count what people did not ask for.
+  const wikiTotals = settings.crawl_per_s === 0 ? await totalsSince() : null
+  const crawl = settings.crawl_per_s === 0 ? undefined : (await site.logs.crawl('edge', logStarts)).statuses
   await site.logs.keep(logStarts, directory)
   const records = settled === undefined || samples.probe === null
     ? undefined
@@ -71,11 +73,13 @@ export async function measure (context, trial, directory, elapsed) {
       ...problemsOf(findings),
       ...records === undefined || samples.probe === null ? [] : problemsOfSaves(settings, samples.probe, records),
       ...disagreements,
-      ...samples.unreadable
+      ...samples.unreadable,
+      ...problemsOfCrawl(load.crawl)
     ],
     warm_up: warmUp,
     ...factsOf(findings, { load, samples, vus: settings.background_vus }),
     ...records === undefined ? {} : { records },
+    ...crawl === undefined ? {} : { crawl: { k6: load.crawl, statuses: crawl } },
     saturation: keepMachineUse({ ...load, directory, site, samples: samples.probe, settings })
   }
 }
@@ -153,11 +157,35 @@ async function settleCounts (site, settings, { sent, served, apart, placed }, lo
   const refreshes = await logs.refreshes(logStarts)
   // No client waits for the edge's own refreshes: some may still be in flight.
   await logs.waitFor(logStarts, logs.linesOf(settings, sentEach, sent - served + refreshes))
-  const counter = await site.readCounter()
+  const counted = await site.readCounter()
+  const counter = settings.crawl_per_s === 0 ? counted : await countOfPeople(logs, logStarts, counted)
   const logLinesExpected = logs.linesOf(settings, sentEach, counter.requests)
   const logLines = await logs.waitFor(logStarts, logLinesExpected)
   return { counter, refreshes, logLines, logLinesExpected }
 }
+
+/**
+ * The counter has the crawlers' requests, too, and nginx refuses most of these itself.
+ * @param {import('./logs.js').Logs} logs
+ * @param {import('./logs.js').PerRole} logStarts
+ * @param {import('./counter.js').Counter} counted  of all
+ * @returns {Promise<import('./counter.js').Counter>} of people, by the origin's log
+ * @throws {Error} when the counter has less, or more than that and all crawls
+ */
+async function countOfPeople (logs, logStarts, counted) {
+  const { reads, writes, statuses } = await logs.crawl('origin', logStarts)
+  const crawls = Object.values(statuses).reduce((sum, count) => sum + count, 0)
+  if (counted.writes !== writes || counted.reads < reads || counted.reads > reads + crawls) {
+    throw new Error(`the counter has ${counted.reads} reads and ${counted.writes} writes, the origin's log ${reads} ` +
+      `and ${writes} of people, and ${crawls} of crawlers`)
+  }
+  return { requests: reads + writes, reads, writes }
+}
+
+/** @param {import('./generator.js').GeneratorFacts | null} k6  null: no crawlers */
+const problemsOfCrawl = (k6) => k6 === null || k6.exit_code === 0
+  ? []
+  : [`the crawlers' k6 ended with ${k6.exit_code}: ${k6.message}`]
 
 /**
  * @param {import('./definition.js').Settings} settings

@@ -3,6 +3,8 @@ import { countOf } from '../count-of.js'
 import { acceptedStatuses, isUnsafe } from '../saves/strategy.js'
 import { readSaving, waitUntilSettled } from '../saves/waiting.js'
 import { PROBE_LINK, PROBE_PAGE, PROBE_TEXT } from './cold.js'
+import { sizeOf } from '../../scenarios/content.js'
+import { createHistories } from './histories.js'
 import { createShortLinks, writeShortLink, writeTargets } from './links.js'
 import { createPageSizes } from './page-sizes.js'
 import { WRITE_TIMEOUT_MS, writePages } from './pages.js'
@@ -37,6 +39,7 @@ const FEW_CLIENTS = 16
 export function createPreparation ({ seed, emulated, signal, progress }) {
   const sizes = createPageSizes(seed)
   const links = createShortLinks()
+  const histories = createHistories(seed)
   const warmer = createWikiWarmer({ seed, emulated, signal })
   /** @type {Done} */
   const nothingDone = { warmUps: {}, connections: 0, connectedUntilMs: 0 }
@@ -58,6 +61,7 @@ export function createPreparation ({ seed, emulated, signal, progress }) {
       if (started === 'wiki') return
       sizes.clear()
       links.clear()
+      histories.clear()
       ;[writtenBytes, warmedBefore] = [0, warmer.writtenBytes()]
     },
 
@@ -66,7 +70,7 @@ export function createPreparation ({ seed, emulated, signal, progress }) {
      * @returns {boolean} whether `prepare` will write pages or open connections, which needs fast links
      */
     isHeavy: (settings) => sizes.missing(settings).length > 0 || links.areMissing(settings) ||
-      makesLinks(settings) || opensConnections(settings),
+      histories.areMissing(settings) || makesLinks(settings) || opensConnections(settings),
 
     /**
      * @param {Settings} settings
@@ -80,6 +84,11 @@ export function createPreparation ({ seed, emulated, signal, progress }) {
       const [wikiUrl] = wikiUrls
       const [missing, clients] = [sizes.missing(settings), clientsOf(settings)]
       const accepted = acceptedStatuses(settings)
+      await histories.write({
+        settings,
+        sizeOf: (page) => sizeOf(seed, page, settings.page_size_chars),
+        to: { wikiUrl, accepted, signal, onProgress: progress.writing }
+      })
       await writePages({ wikiUrl, seed, pages: missing, accepted, signal, onProgress: progress.writing })
       sizes.wrote(missing)
       const written = await links.write({ wikiUrl, settings, signal, onProgress: progress.writing })

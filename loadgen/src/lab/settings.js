@@ -68,6 +68,9 @@
  * @property {number} duration_max_s
  * @property {'requests' | 'either'} bound
  * @property {number} background_vus
+ * @property {number} revisions  of each page, before the first trial
+ * @property {number} crawl_per_s  addresses that crawlers ask for; 0: no crawlers
+ * @property {number | null} requests_at_once  from the origin's nginx to the wiki; null: any number
  * @property {number} timeout_s
  */
 
@@ -131,6 +134,9 @@ export const DEFAULT_SETTINGS = Object.freeze({
   duration_max_s: 600,
   bound: 'requests',
   background_vus: 0,
+  revisions: 1,
+  crawl_per_s: 0,
+  requests_at_once: null,
   timeout_s: 60
 })
 

@@ -1,4 +1,5 @@
 import { startBackground } from './background.js'
+import { startCrawl } from './crawl.js'
 import { watchMachine } from '../machine/watch.js'
 import { createGenerators } from './generator.js'
 import { keepOriginSamples } from './origin-samples.js'
@@ -52,6 +53,9 @@ async function runGenerators (
   const background = vus === 0
     ? null
     : await startBackground({ generators, probe: probeSettings, vus, directory, signal })
+  const crawl = settings.crawl_per_s === 0
+    ? null
+    : await startCrawl({ generators, probe: probeSettings, directory, signal })
   const probe = await startProbe({ generators, remote, directory, settings: probeSettings, watchPort, threads })
   const hasResponse = async () => {
     await site.logs.fetch()
@@ -63,6 +67,7 @@ async function runGenerators (
     throw error
   })
   const backgroundK6 = background === null ? null : await background.stop()
+  const crawlK6 = crawl === null ? null : await crawl.done
   const { each, ...found } = await probe.finish()
   return {
     k6: combined(each),
@@ -71,6 +76,7 @@ async function runGenerators (
     background: background === null || backgroundK6 === null
       ? null
       : { k6: backgroundK6, csvFile: background.csvFile },
+    crawl: crawlK6,
     fault: faultTimes
   }
 }

@@ -3,6 +3,7 @@ import path from 'node:path'
 import { pipeline } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import { linkPath } from '../../scenarios/short-links.js'
+import { isCrawled } from './crawl.js'
 import { NEVER_SENT } from './failure.js'
 import { linesOf, SERVED_BY_CACHE } from './samples.js'
 
@@ -110,6 +111,7 @@ export async function readSamples (directory, resource, takes = () => true) {
 export async function readLog (directory, role) {
   const witness = newWitness()
   await eachLine(path.join(directory, `${role}.log.gz`), (line) => {
+    if (isCrawled(line)) return
     const {
       method,
       uri,

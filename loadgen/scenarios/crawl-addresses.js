@@ -1,4 +1,5 @@
 // What people and crawlers ask of each wiki. Node and k6 both run this file: no APIs of either.
+import { pageName } from './plan.js'
 
 /**
  * @typedef {object} Addresses  paths, with their queries; pages from 0, revisions from 1
@@ -12,12 +13,12 @@
 /** @typedef {{pages: number, revisions: number}} Size  `revisions`: of each page, before people edit it */
 
 const stevec = () => /** @type {Addresses} */ ({
-  view: (page) => `/wiki/page-${page}`,
-  difference: (page, from, to) => `/difference/page-${page}?from=${from}&to=${to}`,
-  revision: (page, revision) => `/revision/page-${page}/${revision}`,
-  history: (page, before) => `/history/page-${page}?before=${before}`,
+  view: (page) => `/wiki/${pageName(page)}`,
+  difference: (page, from, to) => `/difference/${pageName(page)}?from=${from}&to=${to}`,
+  revision: (page, revision) => `/revision/${pageName(page)}/${revision}`,
+  history: (page, before) => `/history/${pageName(page)}?before=${before}`,
   save: (page, content) => ({
-    method: 'PUT', path: `/api/v1/pages/page-${page}`, type: 'application/json', body: JSON.stringify({ content })
+    method: 'PUT', path: `/api/v1/pages/${pageName(page)}`, type: 'application/json', body: JSON.stringify({ content })
   })
 })
 
