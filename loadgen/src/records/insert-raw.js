@@ -42,8 +42,7 @@ export async function insertRaw ({ site }, { trial: { settings }, directory, mar
     if (exitCode !== 0) throw new Error(`the inserts ended with ${exitCode}`)
     return {
       load: {
-        ...{ readings, originSamples: null, background: null,
-    crawl: null, remoteUse: [], generators: [] },
+        ...{ readings, originSamples: null, background: null, crawl: null, remoteUse: [], generators: [] },
         ...{ k6: { ...NO_GENERATOR, wall_s: wallS }, sources: [{ file, aheadUs: 0, planAheadUs: 0 }] },
         ...{ clockSkewBoundMs: 0, clockDriftMs: 0 }
       },

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { test } from 'node:test'
 import { ROOT } from '@stevec/harness/config'
@@ -9,14 +9,12 @@ test('a run of crawlers counts people apart, says what crawlers got, and judges 
   const sandbox = await createSandbox()
   const given = JSON.parse(readFileSync(path.join(ROOT, 'loadgen/experiments/crawlers.json'), 'utf8'))
   const small = { pages: 20, revisions: 5, requests: 80, rate_per_s: 20, edit_ratio: 0.1, duration_max_s: 5 }
-  const file = path.join(sandbox.results, '..', 'small-crawlers.json')
-  writeFileSync(file, JSON.stringify({
-    ...given,
-    name: 'small-crawlers',
+  const file = sandbox.experiment({
+    expectations: given.expectations,
     settings: { ...given.settings, ...small },
     factors: { crawlers: { off: { crawl_per_s: 0 }, on: { crawl_per_s: 30 } } },
     presets: { quick: { repetitions: 2 } }
-  }))
+  })
   const { exitCode, stdout, stderr } = await sandbox.stevec(['run', file])
   assert.equal(exitCode, 0, stdout + stderr)
   const directory = path.join(sandbox.results, readdirSync(sandbox.results)[0])
