@@ -10,6 +10,9 @@ import { LANGUAGES } from './site/languages.js'
 const catalogueOf = (language) =>
   JSON.parse(readFileSync(new URL(`languages/${language}.json`, import.meta.url), 'utf8'))
 
+/** Filled here, in one pass: i18next would fill those within a value that somebody typed. */
+const PLACEHOLDER = /\{\{(\w+)\}\}/g
+
 const i18n = createInstance()
 i18n.init({
   lng: 'en',
@@ -17,8 +20,7 @@ i18n.init({
   initAsync: false,
   keySeparator: false,
   nsSeparator: false,
-  resources: { en: { translation: catalogueOf('en') } },
-  interpolation: { escapeValue: false }
+  resources: { en: { translation: catalogueOf('en') } }
 })
 
 /** For the whole process, before the first text is made. @param {Language} language */
@@ -40,7 +42,9 @@ export const languageNumber = () => LANGUAGES.indexOf(language())
  * @param {string} text  English, a literal: test/language.test.js looks for it in the sources
  * @param {Values} [values] @returns {string}
  */
-export const t = (text, values = {}) => i18n.t(text, { replace: values, count: countOf(values), nest: false })
+export const t = (text, values = {}) =>
+  i18n.t(text, { count: countOf(values), nest: false, skipInterpolation: true })
+    .replace(PLACEHOLDER, (placeholder, name) => Object.hasOwn(values, name) ? String(values[name]) : placeholder)
 
 /** `t` for a text that is no literal, such as that of an error. @type {typeof t} */
 export const say = (text, values) => t(text, values)

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { language, say as said, t } from './language.js'
+import { language, say, t } from './language.js'
 import { perSite } from './site/site.js'
 
 const COUNTED = /^(\d+) (byte|second|minute|hour)s?$/
@@ -9,6 +9,8 @@ const patterns = perSite(() => language() === 'en'
   ? []
   : Object.entries(catalogue()).filter(([english]) => /%[sd]/.test(english)).map(([english, text]) => ({
     fits: new RegExp(`^${english.split(/%[sd]/).map(escapePattern).join('([^]*)')}$`),
+    // What stands in quotation marks is a name that somebody chose, such as “Save”.
+    areNames: english.split(/%[sd]/).map((before) => before.endsWith('“')),
     text: /** @type {string} */ (text)
   })).sort((one, other) => other.fits.source.length - one.fits.source.length))
 
@@ -26,13 +28,14 @@ export function sayError (message) {
   if (language() === 'en') return message
   const counted = COUNTED.exec(message)
   if (counted) return sayCounted(Number(counted[1]), counted[2])
-  for (const { fits, text } of patterns()) {
+  for (const { fits, areNames, text } of patterns()) {
     const values = fits.exec(message)?.slice(1)
     if (values === undefined) continue
+    const said = values.map((value, index) => areNames[index] ? value : sayError(value))
     let next = 0
-    return text.replace(/%[sd]/g, () => sayError(values[next++] ?? ''))
+    return text.replace(/%[sd]/g, () => said[next++] ?? '')
   }
-  return said(message)
+  return say(message)
 }
 
 /** @param {number} count @param {string} unit */

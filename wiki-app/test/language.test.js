@@ -60,6 +60,7 @@ for (const language of translations) {
 test('what somebody typed is never taken for a text, a placeholder or HTML', () => {
   const hostile = '{{time}} $t(Save) <a> %s $& \u0000 <script>'
   assert.equal(t('since {{time}}', { time: hostile }), `since ${hostile}`)
+  assert.equal(t('since {{time}} by {{author}}', { time: '{{author}}', author: 'Ana' }), 'since {{author}} by Ana')
   const html = createHtmlText((text) => escapeHtml(String(text)))
   const tag = createTag((text) => escapeHtml(String(text)))
   assert.equal(html('by <a>{{author}}</a>', { author: hostile }, { a: tag('a', { href: '"><script>' }) }),
