@@ -10,6 +10,7 @@ const PAGES_MAX = 100
 const PAGE_MAX_BYTES = 500_000
 /** nginx and the CDN say so of a wiki that is away, and a wiki of its database. */
 const AWAY = new Set([502, 503, 504])
+const GONE = new Set([404, 410])
 /** A kept page needs no more of what the wiki sent. */
 const HEADERS = ['content-type', 'content-security-policy', 'referrer-policy', 'x-content-type-options']
 const MAIN = '<main id="_main" tabindex="-1">'
@@ -46,22 +47,23 @@ async function answer (event) {
     event.waitUntil(keep(request.url, response.clone()))
     return response
   }
-  const kept = await (await caches.open(KEPT)).match(addressOf(request.url)).catch(() => undefined)
+  // Browsers may refuse their store, such as in private windows.
+  const kept = await caches.match(addressOf(request.url), { cacheName: KEPT }).catch(() => undefined)
   if (kept !== undefined) return shown(kept)
-  return response ?? list()
+  return response ?? list(await caches.open(KEPT).catch(() => null))
 }
 
 /** Without the query and the fragment: the notice of a save is for once. @param {string} url */
 const addressOf = (url) => new URL(new URL(url).pathname, url).href
 
 /**
- * Only what every cache may keep. A page that is gone is forgotten.
+ * Only what every cache may keep. A page that is gone, or has another name, is forgotten.
  * @param {string} url @param {Response} response
  */
 async function keep (url, response) {
   const cache = await caches.open(KEPT)
   const address = addressOf(url)
-  if (response.status === 404 || response.status === 410) return cache.delete(address)
+  if (GONE.has(response.status) || response.type === 'opaqueredirect') return cache.delete(address)
   const { pathname } = new URL(url)
   if (pathname !== '/' && !pathname.startsWith('/wiki/')) return
   const control = response.headers.get('cache-control') ?? ''
@@ -93,16 +95,15 @@ function timeOf (kept) {
   return `<time datetime="${escaped(at)}">${escaped(at.replace(/^(.{10})T(.{5}).*/, '$1 $2'))} UTC</time>`
 }
 
-/** Of a page that was never read here. */
-async function list () {
-  const cache = await caches.open(KEPT)
-  const items = await Promise.all([...await cache.keys()].reverse().map(async ({ url }) => {
+/** Of a page that was never read here. @param {Cache | null} cache */
+async function list (cache) {
+  const keys = await cache?.keys() ?? []
+  const items = await Promise.all([...keys].reverse().map(async ({ url }) => {
     const { pathname } = new URL(url)
-    const kept = await cache.match(url)
+    const kept = await cache?.match(url)
     return kept && `<li><a href="${escaped(pathname)}" dir="auto">${escaped(titleOf(pathname))}</a> ${timeOf(kept)}</li>`
   }))
-  const [first] = await cache.keys()
-  const policy = first && (await cache.match(first))?.headers.get('content-security-policy')
+  const policy = keys.length > 0 && (await cache?.match(keys[0]))?.headers.get('content-security-policy')
   return new Response(`<!doctype html>
 <html lang="${LANGUAGE}">
 <head>
@@ -125,7 +126,7 @@ ${items.length === 0 ? '' : `<h2>${t('Kept in this browser')}</h2>\n<ul>\n${item
     status: 503,
     headers: {
       'content-type': 'text/html; charset=utf-8',
-      'content-security-policy': policy ?? "default-src 'none'; script-src 'self'; style-src 'self'"
+      'content-security-policy': policy || "default-src 'none'; script-src 'self'; style-src 'self'"
     }
   })
 }

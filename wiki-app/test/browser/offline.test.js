@@ -132,6 +132,40 @@ test('while nginx or the wiki says that it is away, a kept page is shown, and ot
   for (status of [429, 500]) assert.equal((await page.goto('/wiki/a'))?.status(), status)
 })
 
+test('a page with another name is kept under that one alone', async (t) => {
+  const { app, page } = await openAt(t, REVALIDATE)
+  await write(app, 'old', 'text')
+  await page.goto('/wiki/old')
+  await untilKept(page)
+  const renamed = await app.inject({ method: 'POST', url: '/api/v1/pages/old/rename', payload: { to: 'new' } })
+  assert.equal(renamed.statusCode, 201)
+  await page.goto('/wiki/old')
+  assert.equal(new URL(page.url()).pathname, '/wiki/new')
+  await untilKept(page)
+  assert.deepEqual(await keptIn(page), ['/wiki/new'])
+})
+
+test('a browser that refuses its store shows what the wiki says, or that it is away', async (t) => {
+  const { app, page } = await openAt(t, REVALIDATE)
+  await write(app, 'a', 'text')
+  await page.goto('/wiki/a')
+  await untilKept(page)
+  const [worker] = page.context().serviceWorkers()
+  await worker.evaluate(() => {
+    const refuse = () => Promise.reject(new DOMException('', 'SecurityError'))
+    Object.assign(CacheStorage.prototype, { open: refuse, match: refuse })
+  })
+  const unavailable = { status: 503, body: 'an error', contentType: 'text/plain' }
+  await page.context().route('**/wiki/a', (route) => route.fulfill(unavailable))
+  assert.equal(await (await page.goto('/wiki/a'))?.text(), 'an error')
+  await page.context().unroute('**/wiki/a')
+  await page.goto('/wiki/a')
+  assert.equal(await page.locator('article').textContent().then((text) => text?.trim()), 'text')
+  await app.close()
+  await page.goto('/wiki/a')
+  await page.getByRole('heading', { name: AWAY, level: 1 }).waitFor()
+})
+
 test('switched off, the worker goes with all that it kept', async (t) => {
   const { app, page, again } = await openAt(t)
   await write(app, 'a', 'text')
