@@ -38,6 +38,9 @@ test('a wiki speaks Slovene: pages, forms, lists, errors, scripts and what is re
   says(await get(app, '/search?q=w', BROWSER), /Iskanje: „w“/, /V naslovih/)
   says(await get(app, '/changes', BROWSER), /<h1 dir="auto">Zadnje spremembe/)
   assert.match((await get(app, '/changes.atom')).body, /xml:lang="sl"[^]*<title>Spremembe wikija</)
+  says(await get(app, '/status', BROWSER), /<h2>Wiki: deluje/, /<h2>Baza: deluje/, /Vozlišče 1: primarno od/)
+  says(await get(app, '/wiki/Save', BROWSER), /Strani z imenom „Save“ ni/)
+  says(await get(app, '/history/Save', BROWSER), /Strani z imenom „Save“ ni/)
   says(await get(app, '/nothing', BROWSER), /<h1>Ni najdeno/, /Na tem naslovu ni ničesar\./)
 
   const clash = await save(app, 'a', { base_revision: '1', content: text.replace('x', 'v') })
