@@ -56,7 +56,7 @@ test('a form based on an old revision is merged when the changes touch different
   assert.equal(saved.statusCode, 303)
   assert.equal(saved.headers.location, '/wiki/a?saved=3&merged=2')
   const { body } = await get(app, '/wiki/a?saved=3&merged=2', BROWSER)
-  assert.match(body, /Saved as revision 3. It is merged with revision 2, which someone saved while you were editing/)
+  assert.match(body, /Saved as revision 3\. It is merged with revision 2, which someone saved while you were editing/)
   assert.match(body, /<a href="\/difference\/a\?from=2&amp;to=3">/)
   const { content, tags } = (await get(app, '/api/v1/pages/a')).json()
   assert.equal(content, 'one & 1\ntwo\nTHREE')

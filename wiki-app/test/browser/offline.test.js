@@ -153,7 +153,7 @@ test('a browser that refuses its store shows what the wiki says, or that it is a
   const [worker] = page.context().serviceWorkers()
   await worker.evaluate(() => {
     const refuse = () => Promise.reject(new DOMException('', 'SecurityError'))
-    Object.assign(CacheStorage.prototype, { open: refuse, match: refuse })
+    Object.assign(Object.getPrototypeOf(caches), { open: refuse, match: refuse })
   })
   const unavailable = { status: 503, body: 'an error', contentType: 'text/plain' }
   await page.context().route('**/wiki/a', (route) => route.fulfill(unavailable))
