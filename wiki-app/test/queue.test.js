@@ -236,7 +236,7 @@ test('the status page and the metrics say what is left to do and what was given 
   assert.ok(await waitUntil(async () => (await queueIn()).tasks.waiting === 1, WAIT_MAX_MS))
   const { status, tasks } = await queueIn()
   assert.deepEqual([status, tasks.set_aside, tasks.lag_s >= 0], ['degraded', 1, true])
-  assert.match((await get(app, '/status')).body, /1 failed too often and are set aside/)
+  assert.match((await get(app, '/status')).body, /Set aside, as they failed too often: 1/)
   const { text } = await readMetrics(port)
   assert.match(text, /^wiki_queue_waiting 1$/m)
   assert.match(text, /^wiki_queue_set_aside 1$/m)
