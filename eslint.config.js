@@ -3,7 +3,8 @@ import { packageDirection } from './.ci/package-direction.js'
 
 const BROWSER_GLOBALS = [
   'addEventListener', 'caches', 'document', 'getComputedStyle', 'location', 'localStorage', 'navigator',
-  'sessionStorage', 'window', 'ClipboardEvent', 'DataTransfer', 'DragEvent', 'Event', 'File', 'FileList', 'XMLHttpRequest'
+  'sessionStorage', 'window', 'ClipboardEvent', 'DataTransfer', 'DragEvent', 'Event', 'File', 'FileList',
+  'XMLHttpRequest'
 ]
 
 export default [

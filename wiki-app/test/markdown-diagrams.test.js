@@ -40,19 +40,22 @@ const KINDS = {
     texts: ['Draft', 'Published', 'review']
   },
   sequence: {
-    source: 'sequenceDiagram\n  autonumber\n  participant B as Browser\n  B->>+Wiki: GET\n  Note over B,Wiki: a miss\n' +
+    source: 'sequenceDiagram\n  autonumber\n  participant B as Browser\n' +
+      '  B->>+Wiki: GET\n  Note over B,Wiki: a miss\n' +
       '  alt hit\n  Wiki-->>-B: 200\n  else\n  Wiki-xB: 503\n  end',
     label: 'Sequence diagram: alt [hit], GET, 200, 503, a miss, Browser, Wiki',
     texts: ['Browser', 'Wiki', 'GET', '200', '503', 'a miss']
   },
   class: {
-    source: 'classDiagram\n  class Page {\n    +String name\n    +save(text) void\n  }\n  Page "1" --> "*" Revision : has\n' +
+    source: 'classDiagram\n  class Page {\n    +String name\n    +save(text) void\n  }\n' +
+      '  Page "1" --> "*" Revision : has\n' +
       '  Page <|-- Talk',
     label: 'Class diagram: Page, + name : String, + save(text) : void, Revision, Talk, has, 1, *',
     texts: ['Page', 'Revision', 'Talk', 'has']
   },
   entities: {
-    source: '---\ntitle: "Pages & revisions"\n---\nerDiagram\n  PAGE ||--o{ REVISION : has\n  PAGE {\n    string name PK\n  }',
+    source: '---\ntitle: "Pages & revisions"\n---\nerDiagram\n' +
+      '  PAGE ||--o{ REVISION : has\n  PAGE {\n    string name PK\n  }',
     label: 'Pages &amp; revisions',
     texts: ['PAGE', 'REVISION', 'has']
   }
@@ -121,7 +124,8 @@ test('links, scripts, settings and colours of a source have no effect', async (t
   for (const source of [
     '%%{init: {"theme": "dark", "securityLevel": "loose"}}%%\ngraph TD\nA --> B',
     'graph TD\nclick A "javascript:alert(1)"\nA --> B\nclick B href "https://example.org" _blank',
-    'graph TD\nA --> B\nstyle A fill:red,background:url(//x)\nclassDef c fill:#f00\nclass A c\nlinkStyle 0 stroke:url(#x)',
+    'graph TD\nA --> B\nstyle A fill:red,background:url(//x)\nclassDef c fill:#f00\n' +
+      'class A c\nlinkStyle 0 stroke:url(#x)',
     'graph TD\nA:::c --> B\nclassDef c fill:#000', '---\nconfig:\n  theme: forest\n---\ngraph TD\nA --> B'
   ]) assert.equal(html(await render(fence(source))), expected, source)
 })
@@ -130,7 +134,8 @@ test('hostile labels are text', async (t) => {
   const render = start(t)
   for (const label of [
     '<script>alert(1)</script>', '<img src=x onerror=alert(1)>', '&lt;script&gt;', '&#60;svg onload=a()&#62;',
-    ']]><script>', '</text></svg><a href=//x>', '<b>x</b><foreignObject>', '\u202Egnp.exe\u202C', '\u0001\u0008', '\uD800',
+    ']]><script>', '</text></svg><a href=//x>', '<b>x</b><foreignObject>', '\u202Egnp.exe\u202C', '\u0001\u0008',
+    '\uD800',
     '" onclick="a()', "' x='", '--%>', '__proto__', 'a\u2028b', '&#0;&#xD800;', '&#10;click A "javascript:a()"'
   ]) {
     const id = label.replaceAll('"', "'")
@@ -150,8 +155,10 @@ test('hostile labels are text', async (t) => {
 test('any text between fences is harmless', async (t) => {
   const render = start(t)
   const word = fc.constantFrom(
-    'A', 'é', '-->', '---', '-.->', '[', ']', '{', '}', '(', ')', '"', '|', '&', ';', ':', '\n', ' ', 'end', 'subgraph s',
-    'state', '[*]', '->>', 'alt', 'class', '||--o{', '<|--', '<br>', '<b>', '**', '&lt;', '\u202E', '😀', '%%', 'click'
+    'A', 'é', '-->', '---', '-.->', '[', ']', '{', '}', '(', ')', '"', '|', '&', ';', ':', '\n', ' ',
+    'end', 'subgraph s',
+    'state', '[*]', '->>', 'alt', 'class', '||--o{', '<|--', '<br>', '<b>', '**', '&lt;', '\u202E', '😀',
+    '%%', 'click'
   )
   const headers = fc.constantFrom(...Object.values(KINDS).map(({ source }) => source.split('\n')[0]), 'erDiagram')
   await fc.assert(fc.asyncProperty(headers, fc.array(word, { maxLength: 30 }), async (header, words) => {
@@ -181,7 +188,8 @@ test('a page has at most 20 diagrams, of a limited size and a limited time toget
   assert.equal(count(html, '(no diagram: a page has at most 20 diagrams)'), 2)
 
   const small = await render(many, 15_000)
-  assert.ok(count(small, '<svg ') > 2 && count(small, '<svg ') < 20, 'three quarters of the bytes of a page are for diagrams')
+  assert.ok(count(small, '<svg ') > 2 && count(small, '<svg ') < 20,
+    'three quarters of the bytes of a page are for diagrams')
   assert.match(small, /\(no diagram: the diagrams of this page are too large\)/)
 
   const run = async () => /** @type {any} */ ({ svg: '', reason: 'x', cpuMs: 60 })

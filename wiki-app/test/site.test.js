@@ -41,7 +41,8 @@ test('a wiki shows its own name, description, logo and colour, and escapes them'
     const { headers, body: bytes } = await get(app, url)
     assert.equal(bytes, SVG)
     assert.equal(headers['content-type'], 'image/svg+xml')
-    assert.equal(headers['content-security-policy'], "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; sandbox")
+    assert.equal(headers['content-security-policy'],
+      "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; sandbox")
     assert.equal(headers['x-content-type-options'], 'nosniff')
   }
   assert.match(String((await get(app, String(logo))).headers['cache-control']), /immutable/)

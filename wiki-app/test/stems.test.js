@@ -30,7 +30,9 @@ for (const [language, words] of INFLECTED) {
 
 test('short words, numbers and other scripts are their own stems, and different words keep different stems', () => {
   for (const language of /** @type {const} */ (['en', 'sl'])) {
-    for (const word of ['its', 'je', '2026', 'a1b2c3', 'дома', '東京', '']) assert.equal(stemOf(word, language), word)
+    for (const word of ['its', 'je', '2026', 'a1b2c3', 'дома', '東京', '']) {
+      assert.equal(stemOf(word, language), word)
+    }
   }
   for (const [language, ...words] of /** @type {['en' | 'sl', ...string[]][]} */ ([
     ['en', 'house', 'houston', 'horse'], ['sl', 'hisa', 'hitro', 'miza'], ['sl', 'mesto', 'most', 'meso']

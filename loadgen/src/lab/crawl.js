@@ -8,7 +8,7 @@ const CLIENTS = '127.1.0.1-127.1.39.16'
 export const CLIENTS_COUNT = 10_000
 /** k6 takes both cores for seconds until it has all clients. */
 const READY_TIMEOUT_MS = 180_000
-/** Than people visit, who begin after them. */
+/** Than people visit: these begin later. */
 const LONGER_S = 5
 const CRAWLED = /"uri":"\/(?:history|revision|difference)\//
 

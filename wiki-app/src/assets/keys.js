@@ -19,7 +19,8 @@ const dialog = make('dialog', { ariaLabel: t('Keys') },
   make('h2', {}, t('Keys')),
   make('dl', {}, ...Object.entries(KEYS).flatMap(([key, what]) =>
     [make('dt', {}, make('kbd', {}, key)), make('dd', {}, what)])),
-  make('form', { method: 'dialog' }, make('label', {}, used, ` ${t('Use these keys')}`), make('button', {}, t('Close'))))
+  make('form', { method: 'dialog' },
+    make('label', {}, used, ` ${t('Use these keys')}`), make('button', {}, t('Close'))))
 document.body.append(dialog)
 
 export const showKeys = () => dialog.showModal()

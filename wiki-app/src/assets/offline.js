@@ -101,7 +101,8 @@ async function list (cache) {
   const items = await Promise.all([...keys].reverse().map(async ({ url }) => {
     const { pathname } = new URL(url)
     const kept = await cache?.match(url)
-    return kept && `<li><a href="${escaped(pathname)}" dir="auto">${escaped(titleOf(pathname))}</a> ${timeOf(kept)}</li>`
+    const title = escaped(titleOf(pathname))
+    return kept && `<li><a href="${escaped(pathname)}" dir="auto">${title}</a> ${timeOf(kept)}</li>`
   }))
   const policy = keys.length > 0 && (await cache?.match(keys[0]))?.headers.get('content-security-policy')
   return new Response(`<!doctype html>

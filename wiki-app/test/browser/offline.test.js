@@ -123,7 +123,8 @@ test('while nginx or the wiki says that it is away, a kept page is shown, and ot
   await page.goto('/wiki/a')
   await untilKept(page)
   let status = 503
-  await page.context().route('**/wiki/*', (route) => route.fulfill({ status, body: 'an error', contentType: 'text/plain' }))
+  await page.context().route('**/wiki/*', (route) =>
+    route.fulfill({ status, body: 'an error', contentType: 'text/plain' }))
   for (status of [502, 503, 504]) {
     await page.goto('/wiki/a')
     assert.equal(await page.getByText('kept text').count(), 1, String(status))

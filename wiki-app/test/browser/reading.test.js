@@ -204,12 +204,14 @@ test('a diagram is drawn without a script, in the colours of the page, and scrol
   await assertAccessible(page, 'a diagram', { dark: true })
   const colours = async (/** @type {'light' | 'dark'} */ colorScheme) => {
     await page.emulateMedia({ colorScheme })
-    return page.locator('svg text').first().evaluate((text) => [getComputedStyle(text).fill, getComputedStyle(text).color])
+    return page.locator('svg text').first().evaluate((text) =>
+      [getComputedStyle(text).fill, getComputedStyle(text).color])
   }
   const [[light, lightInk], [dark, darkInk]] = [await colours('light'), await colours('dark')]
   assert.deepEqual([light, dark], [lightInk, darkInk], 'labels have the colour of the text')
   assert.notEqual(light, dark)
-  assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth), 'the page does not scroll')
+  assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth),
+    'the page does not scroll')
   await page.locator('div.diagram[tabindex]').focus()
   await page.keyboard.press('ArrowRight')
   await page.waitForFunction(() => Number(document.querySelector('.diagram')?.scrollLeft) > 0)
