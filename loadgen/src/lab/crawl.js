@@ -6,9 +6,9 @@ import { listenForEnd } from './background.js'
 /** In 127.0.0.0/8: 10 000 addresses, in 40 networks of clients (wiki-app/src/http/waiting.js). */
 const CLIENTS = '127.1.0.1-127.1.39.16'
 export const CLIENTS_COUNT = 10_000
-/** k6 takes both cores for seconds until it has all clients. */
-const READY_TIMEOUT_MS = 180_000
-/** Than people visit: these begin later. */
+/** Starting all clients takes k6 half a minute of processor time on a server. */
+const READY_TIMEOUT_MS = 600_000
+/** People begin after the crawlers, so crawlers go on for longer. */
 const LONGER_S = 5
 const CRAWLED = /"uri":"\/(?:history|revision|difference)\//
 
