@@ -5,6 +5,7 @@ local codecs = require("codecs")
 local dictionaries = require("dictionaries")
 local ffi = require("ffi")
 local heads = require("head")
+local places = require("place")
 local recent = require("recent")
 local files = require("segment_files")
 
@@ -107,15 +108,17 @@ function _M.form(entry, accept, available)
 end
 
 --- Returns the form that is kept for a client: head and body, both bytes; false: the entry as it is; nil: that is not
--- known yet. place: the value of the index; head: the entry's, see head.lua; body_bytes: of the entry
+-- known yet. place: a pointer to it, see place.lua; head: the entry's, see head.lua; body_bytes: of the entry
 function _M.kept(place, head, body_bytes, accept, available)
   local coding, first, hash = choose(body_bytes, head.takes_dictionary ~= 0, accept, available)
+  if not first and not coding then return false end
+  local name = places.text(place)
   if first then
-    local form = kept:get(place .. first .. hash)
+    local form = kept:get(name .. first .. hash)
     if not form or form.body then return form end
   end
   if not coding then return false end
-  local form = kept:get(place .. coding)
+  local form = kept:get(name .. coding)
   if form and not form.body then return false end
   return form
 end

@@ -19,11 +19,12 @@ local rays = require("ray")
 local requests = require("request")
 local store = require("store")
 local responses = require("stored_response")
+local texts = require("number_text")
 local vary = require("vary")
 
 local C, cast, copy, text_of = ffi.C, ffi.cast, ffi.copy, ffi.string
 local CONST_BYTES = ffi.typeof("const uint8_t *")
-local floor, format = math.floor, string.format
+local floor, min, format = math.floor, math.min, string.format
 -- What ngx.now calls. LuaJIT blacklists functions of Lua that other paths call often and cannot compile, and then the
 -- fast path would fall apart there.
 local now_s = C.ngx_http_lua_ffi_now
@@ -85,22 +86,32 @@ local function find(base_bytes, var)
   return value and places.at(value, value_bytes), #key
 end
 
-local function set_text(request, name, text)
-  nginx.set_field(request, name, #name, text, #text)
+local NUMBER_BYTES, STATUS_BYTES_MAX = 10, 1024
+local number, status_text = ffi.new("uint8_t[?]", NUMBER_BYTES), ffi.new("uint8_t[?]", STATUS_BYTES_MAX + NUMBER_BYTES)
+
+local function set_field(request, name, from, bytes)
+  nginx.set_field(request, name, #name, from, bytes)
 end
 
 -- Sends what is the edge's own, then the body.
-local function finish(request, status, age_s, lifetime_s, prefix, body_bytes, hash, body)
-  local age, ray = format("%d", floor(age_s)), rays.next()
+local function finish(request, status, age_s, lifetime_s, prefix, body, hash)
   nginx.set_status(request, status)
-  nginx.set_variable(request, "cache_status", "HIT")
-  nginx.set_variable(request, "age_s", age)
-  nginx.set_variable(request, "ray", ray)
-  set_text(request, "CF-Cache-Status", "HIT")
-  set_text(request, "Age", age)
-  if prefix then set_text(request, "Cache-Status", prefix .. format("%d", floor(lifetime_s - age_s))) end
-  set_text(request, "CF-Ray", ray)
-  set_text(request, "Content-Length", format("%d", body_bytes))
+  nginx.set_variable(request, "cache_status", "HIT", 3)
+  set_field(request, "CF-Cache-Status", "HIT", 3)
+  local age, age_bytes = texts.decimal(number, floor(age_s))
+  nginx.set_variable(request, "age_s", age, age_bytes)
+  set_field(request, "Age", age, age_bytes)
+  if prefix then
+    copy(status_text, prefix, #prefix)
+    local left, left_bytes = texts.decimal(number, min(texts.MAX, floor(lifetime_s - age_s)))
+    copy(status_text + #prefix, left, left_bytes)
+    set_field(request, "Cache-Status", status_text, #prefix + left_bytes)
+  end
+  local ray, ray_bytes = rays.next()
+  nginx.set_variable(request, "ray", ray, ray_bytes)
+  set_field(request, "CF-Ray", ray, ray_bytes)
+  local length, length_bytes = texts.decimal(number, #body)
+  set_field(request, "Content-Length", length, length_bytes)
   popularity.note(hash)
   ngx.print(body)
   return true
@@ -132,8 +143,7 @@ local function answer_bytes(request, var, place, key_bytes, hash)
   if head.dictionary ~= 0 and not dictionaries.is_noted(hash, place) then return false end
   local sent_from, sent = from, head
   if head.compressible ~= 0 then
-    local form = compression.kept(places.text(place), head, body_bytes, var.http_accept_encoding,
-      var.http_available_dictionary)
+    local form = compression.kept(place, head, body_bytes, var.http_accept_encoding, var.http_available_dictionary)
     if form == nil then return false end
     if form then
       sent_from, body = cast(CONST_BYTES, form.head), form.body
@@ -142,9 +152,9 @@ local function answer_bytes(request, var, place, key_bytes, hash)
     end
   end
   local revision = plain_heads.send(request, sent_from, sent)
-  if revision then nginx.set_variable(request, "page_revision", revision) end
+  if revision then nginx.set_variable(request, "page_revision", revision, #revision) end
   if not body then body = text_of(from + head_bytes, body_bytes) end
-  return finish(request, head.status, age_s, head.lifetime_s, HIT_PREFIX, #body, hash, body)
+  return finish(request, head.status, age_s, head.lifetime_s, HIT_PREFIX, body, hash)
 end
 
 local function answer_entry(request, var, key, place, hash)
@@ -154,6 +164,7 @@ local function answer_entry(request, var, key, place, hash)
   if not entry or entry.stale_since_s or entry.always_validate then return false end
   if entry.no_vary_search and entry.uri ~= var.request_uri then return false end
   if not entry.names or #entry.names >= UNROLLED_MAX or not entry.body or entry.status == 204 then return false end
+  if entry.hit_prefix and #entry.hit_prefix > STATUS_BYTES_MAX then return false end
   local age_s = freshness.age_s(entry, now_s())
   if age_s >= entry.lifetime_s or entry.bounded and not leased then return false end
   local sent = entry
@@ -162,7 +173,7 @@ local function answer_entry(request, var, key, place, hash)
   end
   set_each(ngx.header, sent.names, sent.values, #sent.names)
   if entry.revision ~= "" then var.page_revision = entry.revision end
-  return finish(request, entry.status, age_s, entry.lifetime_s, entry.hit_prefix, sent.body_bytes, hash, sent.body)
+  return finish(request, entry.status, age_s, entry.lifetime_s, entry.hit_prefix, sent.body, hash)
 end
 
 --- Returns whether the request was answered. It never is with a header that src/request-headers.js lists.

@@ -47,10 +47,10 @@ function _M.fields(request, max)
   return fields, count
 end
 
---- Sets a variable to a string.
-function _M.set_variable(request, name, text)
+--- Sets a variable. from: a pointer to the value, or a string
+function _M.set_variable(request, name, from, bytes)
   size[0] = ERROR_BYTES
-  local done = C.ngx_http_lua_ffi_var_set(request, name, #name, lower_name, text, #text, lower_name + #name, size)
+  local done = C.ngx_http_lua_ffi_var_set(request, name, #name, lower_name, from, bytes, lower_name + #name, size)
   if done ~= 0 then error("the variable " .. name .. " cannot be set") end
 end
 

@@ -34,6 +34,8 @@ const FIELDS = {
   '/more-fields-than-the-fast-path-sets': manyFields(60),
   '/no-vary-search': { 'No-Vary-Search': 'params=("utm")' },
   '/with-cache-status': { 'Cache-Status': 'origin; hit' },
+  '/with-a-long-cache-status': { 'Cache-Status': `origin; detail=${'a'.repeat(2_000)}` },
+  '/longer-than-a-cache-counts': { 'Cache-Control': 'public', Expires: 'Fri, 31 Dec 9999 23:59:59 GMT' },
   '/404': {},
   '/301': { Location: '/elsewhere' },
   '/204': {}
@@ -42,9 +44,10 @@ const FIELDS = {
 /** @type {import('./edge-helper.js').Script} */
 const script = (request, response) => {
   const url = request.url ?? ''
+  response.setHeader('Cache-Control', 'max-age=600')
   for (const [name, value] of Object.entries(FIELDS[url] ?? {})) response.setHeader(name, value)
   const status = Number(/^\/(\d+)$/.exec(url)?.[1] ?? 200)
-  response.setHeader('Cache-Control', 'max-age=600').writeHead(status)
+  response.writeHead(status)
   response.end(status === 204 ? undefined : `the body of ${url}`)
 }
 
