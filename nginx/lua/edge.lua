@@ -96,6 +96,12 @@ function _M.handle()
   return get(request)
 end
 
+--- Handles a request whose stored body was evicted when nginx was about to send it.
+function _M.handle_lost()
+  reply.clear()
+  return _M.handle()
+end
+
 --- Handles a request to a door that bypasses the cache.
 function _M.handle_bypassed()
   local request = read_request()

@@ -37,6 +37,11 @@ function _M.say(status, text)
   ngx.say(text)
 end
 
+--- Takes back the head that was set, before any of it is sent.
+function _M.clear()
+  for name in pairs(ngx.resp.get_headers(0)) do ngx.header[name] = nil end
+end
+
 --- Answers OPTIONS in place of the origin.
 function _M.options()
   ngx.status = 204
@@ -85,6 +90,14 @@ local function send_file(entry, first, last)
   file:close()
   -- Cut short: the client must not take it for complete.
   if left > 0 then return ngx.exit(ngx.ERROR) end
+end
+
+-- A body with a file of its own is sent by nginx itself, see conf/body.conf. Does not return.
+local function exec_file(entry)
+  local var, modified = ngx.var, ngx.header["Last-Modified"]
+  var.body_file = "/" .. entry.body_segment
+  var.body_modified = type(modified) == "table" and modified[1] or modified or ""
+  return ngx.exec("@body")
 end
 
 -- nginx would evaluate the conditions again, by the headers that are sent, and turn the response into its own 304 or
@@ -162,6 +175,8 @@ function _M.entry(entry, cache_status, request, now_s)
     ngx.send_headers()
   elseif sent.body then
     ngx.print(first and conditional.slice(sent.body, first, last) or sent.body)
+  elseif not first and entry.status == 200 and entry.body_offset == 0 then
+    exec_file(entry)
   else
     send_file(entry, first or 0, last or size - 1)
   end
