@@ -16,6 +16,7 @@ from stevec_advise.outcome import outcome_of
 from stevec_advise.popularity import zipf_exponent
 from stevec_advise.search import Search
 from stevec_advise.setting import Setting, of_lifetime, purged
+from stevec_advise.workloads import workloads
 from stevec_predict import Scenario
 from stevec_predict.replay import Replay
 from stevec_predict.trace_lines import TraceError
@@ -102,6 +103,13 @@ def test_advice_from_half_of_a_made_up_log_is_judged_by_the_other_half(capsys):
     assert "4 of 4 lines hold" in text and "ttl" in text and "bounded 500 ms" in text
     # Without a margin, the limit is exceeded at some site.
     assert hindsight(["--sites", "3", "--seed", "1", "--confidence", "0.000001"]) == 1
+
+
+def test_a_longer_made_up_log_is_the_same_site_for_more_days():
+    once, longer = (next(iter(workloads(1, 1, times))) for times in (1, 3))
+    assert longer.span_ms == 3 * once.span_ms
+    assert len(longer.log.reads) == pytest.approx(3 * len(once.log.reads), rel=0.1)
+    assert len(longer.log.path) == len(once.log.path)
 
 
 def test_zipfs_exponent_is_that_of_the_requests():

@@ -63,7 +63,7 @@ test('after a renderer change readers get the stored HTML; pages are rendered in
   const uri = wiki.freshUri()
   const names = Array.from({ length: READERS }, (_, index) => `page-${index}`)
   const before = await appOf(t, uri, 1)
-  await Promise.all(names.map((name) => save(before, name, `${LONG_TEXT} Of ${name}.`)))
+  for (const name of names) assert.equal((await save(before, name, `${LONG_TEXT} Of ${name}.`)).statusCode, 201)
 
   let release = () => {}
   const readersAreDone = new Promise((resolve) => { release = () => resolve(undefined) })
