@@ -4,13 +4,14 @@ import { t } from '../language.js'
 import { readableTime } from '../readable.js'
 import { HTML, readerOf, renderFor } from '../views.js'
 import { isMisspelt, nameIn, queryOf } from '../reading/address.js'
+import { sendAuthors } from './authors-page.js'
 import { changeItem } from './change-item.js'
 import { eraseUrl } from './erase-address.js'
 import { pageDocument } from '../reading/document.js'
 import { PAST_CONTROL, refuseErased, RevisionIsDeletion, RevisionMissing } from './history.js'
 import { redirectUnknownQuery } from '../http/known-query.js'
 import {
-  canonicalName, differenceUrl, historyUrl, rawUrl, revertUrl, revisionUrl, shortLinkFormUrl, viewUrl
+  authorsUrl, canonicalName, differenceUrl, historyUrl, rawUrl, revertUrl, revisionUrl, shortLinkFormUrl, viewUrl
 } from '../pages/name.js'
 import { sendRevalidated } from '../http/send-revalidated.js'
 import { currentRevision } from '../pages/head.js'
@@ -32,6 +33,8 @@ const BadComparison = createError(
 )
 
 const ITEMS_PER_PART = 50
+
+const REVISION = /^(.+)\/([1-9]\d{0,8})(\/authors)?$/
 
 const NUMBER = { type: 'string', pattern: '^[1-9]\\d{0,8}$' }
 const SCHEMAS = {
@@ -98,6 +101,7 @@ function addHistory (app, { store, history, redirects, cacheControl }) {
       deleted: head === null,
       named: false,
       items: items.map(changeItem),
+      authorsUrl: head === null ? null : authorsUrl(name, head.revision),
       compare: comparisonOf(name, items, head, { isPart: more || before !== undefined }),
       revert: { url: revertUrl(name), baseRevision: currentRevision(head) },
       nextUrl: more ? `${url}?before=${items[items.length - 1].revision}` : null
@@ -109,19 +113,17 @@ function addHistory (app, { store, history, redirects, cacheControl }) {
 /** @param {FastifyInstance} app @param {Context} context */
 function addRevisions (app, { store, history, oldRevisions, redirects, cacheControl }) {
   app.get('/revision/*', { config: { costly: 'history' } }, async (request, reply) => {
-    const [, asked, digits] = /^(.+)\/([1-9]\d{0,8})$/.exec(/** @type {{'*': string}} */ (request.params)['*']) ?? []
+    const [, asked, digits, authors] = REVISION.exec(/** @type {{'*': string}} */ (request.params)['*']) ?? []
     if (asked === undefined) throw new NoRevision()
     const [name, number] = [canonicalName(asked), Number(digits)]
-    const url = revisionUrl(name, number)
-    if (isMisspelt(request, url)) return redirects.respell(request, reply, url)
+    const urlOf = (/** @type {string} */ of) => authors ? authorsUrl(of, number) : revisionUrl(of, number)
+    if (isMisspelt(request, urlOf(name))) return redirects.respell(request, reply, urlOf(name))
     const found = await history.findItem(name, number)
-    if (found === null) {
-      const missing = new RevisionMissing(number, name)
-      return redirects.followRename(reply, name, (target) => revisionUrl(target, number), missing)
-    }
+    if (found === null) return redirects.followRename(reply, name, urlOf, new RevisionMissing(number, name))
     refuseErased(found)
     const { revision, content_bytes: contentBytes, tags, created_at: createdAt, deleted } = found
     if (deleted) throw new RevisionIsDeletion(number, name)
+    if (authors) return sendAuthors(request, reply, { history, oldRevisions }, found)
     const html = await oldRevisions.html(found)
     const page = { _id: name, revision, tags, content_bytes: contentBytes, html, modified_at: createdAt }
     reply
@@ -132,6 +134,7 @@ function addRevisions (app, { store, history, oldRevisions, redirects, cacheCont
       time: readableTime(createdAt.toISOString()),
       viewUrl: viewUrl(name),
       historyUrl: historyUrl(name),
+      authorsUrl: authorsUrl(name, revision),
       shortLinkUrl: shortLinkFormUrl(name),
       eraseUrl: eraseUrl(name, revision, revision)
     }))

@@ -99,6 +99,22 @@ export function createOldRevisions ({
       return compare(before, after)
     }),
 
+    /**
+     * @param {RevisionItem[]} versions  of one page, the oldest first, none erased
+     * @returns {Promise<import('./authorship.js').Run[][]>} of each line of the last one @throws {Error} as `html`
+     */
+    async authorship (versions) {
+      const [{ _id: first }, { _id: last }] = [versions[0], versions[versions.length - 1]]
+      const json = await once(`authorship ${first} ${last}`, async () => {
+        const texts = await Promise.all(versions.map(({ _id: id }) => history.textAsBson(id)))
+        const bytes = texts.reduce((sum, { length }) => sum + length, 0)
+        return Buffer.from(await pool.run({
+          versions: versions.map(({ revision }, index) => ({ revision, text: texts[index] }))
+        }, { bytes }))
+      })
+      return JSON.parse(json.toString())
+    },
+
     /** @param {string} before @param {string} after @throws {Error} as `html` */
     compare: (before, after) => withSlot(() => compare(before, after)),
 

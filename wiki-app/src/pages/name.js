@@ -79,6 +79,9 @@ export const linksUrl = (name) => `/links/${encodeName(name)}`
 /** @param {string} name @param {number} revision */
 export const revisionUrl = (name, revision) => `/revision/${encodeName(name)}/${revision}`
 
+/** Which words are of which revision. @param {string} name @param {number} revision */
+export const authorsUrl = (name, revision) => `${revisionUrl(name, revision)}/authors`
+
 /** @param {string} name @param {number} from @param {number} to */
 export const differenceUrl = (name, from, to) => `/difference/${encodeName(name)}?from=${from}&to=${to}`
 

@@ -139,6 +139,7 @@ const ADDRESSES = Object.freeze({
   'history of a deleted page': '/history/Gone',
   difference: '/difference/Home?from=1&to=2',
   revision: '/revision/Home/1',
+  'authors of a revision': '/revision/Home/2/authors',
   changes: '/changes',
   'changes of an author': '/changes?author=Ana',
   tags: '/tags',
