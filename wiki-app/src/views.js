@@ -24,8 +24,8 @@ for (const file of readdirSync(DIRECTORY)) {
 
 /**
  * @typedef {'page' | 'edit' | 'preview' | 'files' | 'merge' | 'new' | 'list' | 'search' | 'tags' | 'history' |
- *   'changes' | 'authors' | 'compare' | 'feed' | 'past' | 'error' | 'home' | 'missing' | 'sign-in' | 'signed-in' | 'rename' |
- *   'delete' | 'revert' | 'resend' | 'picture' | 'revert-author' | 'reverted-author' |
+ *   'changes' | 'compare' | 'feed' | 'past' | 'error' | 'home' | 'missing' | 'sign-in' | 'signed-in' | 'rename' |
+ *   'authors' | 'delete' | 'revert' | 'resend' | 'picture' | 'revert-author' | 'reverted-author' |
  *   'import' | 'imported' | 'import-report' | 'api' | 'status' | 'short-link' | 'topic' | 'watching' | 'watch' |
  *   'digest-link' | 'sitemap' | 'sitemap-index' | 'care' | 'people' | 'member' | 'member-link' | 'invitation' |
  *   'account' | 'audit' | 'onward' | 'erase' | 'erased'} View
