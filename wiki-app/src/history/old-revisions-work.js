@@ -6,6 +6,7 @@ import difference from './difference.js'
 const encoder = new TextEncoder()
 
 /** @import {Drawings} from '../markdown/diagrams.js' */
+/** @import {Difference} from './difference.js' */
 /** @typedef {string | Uint8Array} Text  Markdown, or a BSON document with Markdown as `content` */
 /** @typedef {{markdown: Text, htmlMaxBytes: number, drawings?: Drawings}} OldText */
 
@@ -14,8 +15,8 @@ const encoder = new TextEncoder()
 /**
  * Bytes cost the main thread least.
  * @param {OldText | {before: Text, after: Text} | Versions} task
- * @returns {{html: Uint8Array | null, diagrams: string[]} | import('./difference.js').Difference | Uint8Array} null
- *   when the HTML would be too long; with `diagrams` the next call needs `drawings`; of versions, JSON of their authorship
+ * @returns {{html: Uint8Array | null, diagrams: string[]} | Difference | Uint8Array} null when the HTML would be too
+ *   long; with `diagrams` the next call needs `drawings`; of versions, JSON of their authorship
  */
 export default function work (task) {
   if ('versions' in task) {
