@@ -41,6 +41,7 @@ import { historyRoutes } from './history/history-routes.js'
 import { accountRoutes } from './people/account-routes.js'
 import { auditRoutes } from './people/audit-routes.js'
 import { membersRoutes } from './people/members-routes.js'
+import { protectionRoutes } from './protection/protection-routes.js'
 import { offlineRoute } from './reading/offline-route.js'
 import { createSavedNotice } from './reading/saved-notice.js'
 import { shortLinkForms } from './short-links/short-link-forms.js'
@@ -203,6 +204,7 @@ async function registerRoutes (app, { config, services, counter, processes, fast
     deferred,
     findStatus: services.findStatus,
     watching,
+    protections: services.protections,
     subscriptions: digests?.subscriptions,
     counter,
     pictures: files,
@@ -214,6 +216,7 @@ async function registerRoutes (app, { config, services, counter, processes, fast
   await app.register(importRoutes, { importFiles: services.importFiles, importSlots: services.importSlots })
   await app.register(fileRoutes, { files, maxBytes: config.UPLOAD_MAX_BYTES, policy })
   await app.register(pictureRoutes, { files, search })
+  await app.register(protectionRoutes, { protections: services.protections })
   await app.register(authorRevertRoutes, { authorRevert: services.authorRevert })
   if (watching) await app.register(watchingRoutes, { watching, history, publicUrl: config.PUBLIC_URL, ...digests })
   await registerPeople(app, config, services, { clientKey, secure })

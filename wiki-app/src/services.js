@@ -26,6 +26,9 @@ import { createOldRevisions } from './history/old-revisions.js'
 import { createQueue } from './queue/queue.js'
 import { createSearch } from './search/search.js'
 import { createPageStore } from './pages/store.js'
+import { createGuard } from './protection/guard.js'
+import { defineRules } from './protection/model.js'
+import { createProtections } from './protection/protections.js'
 import { peopleOf } from './people/people.js'
 import { WRITE_STRATEGIES } from './pages/commit.js'
 import { redisOf, replicaOf } from './shared/connections.js'
@@ -102,9 +105,8 @@ export function createServices (config, log, parts) {
   const rendering = makeRenderer({ maxBytes: config.PAGE_MAX_BYTES, pool: authors })
   const renderer = watched(rendering, metrics?.timed, tracing?.rendering)
   const { shortLinks, refuseOtherForms } = shortLinksOf(config, { models, connection, redis, replica, tracing })
-  const stored = {
-    models, renderer, shortLinks, log, ...ofCaching(caching), ...storeSettingsOf(config, tracing)
-  }
+  const guard = config.ACCESS === 'users' ? createGuard(defineRules(connection)) : undefined
+  const stored = { models, renderer, shortLinks, guard, log, ...ofCaching(caching) }
   const { pages, queue, later, fanOut } = pagesOf(stored, { purgeLog, database, config, tracing })
   const store = watched(pages, metrics?.counted, tracing?.changing)
   const saving = createSaving({ config, log, store, shortLinks, renderer, models, database, redis, metrics })
@@ -130,6 +132,7 @@ export function createServices (config, log, parts) {
     store,
     ...saving,
     history,
+    protections: protectionsOf(people, { guard, models, database }),
     ...pastOf(people, { makeOldRevisions, config, history, store, models, later, purges: stored.purges, database }),
     ...editingOf({ store, history, pool: authors }),
     ...searchOf(config, log, { models, connection: database.connection, worker: parts.worker, metrics }),
@@ -158,6 +161,16 @@ function pastOf ({ audit }, { makeOldRevisions, config, history, store, models, 
   return { oldRevisions, erasure: audit && whileAvailable(createErasure({ ...ofErasure, audit }), database) }
 }
 
+/**
+ * @param {Pick<ReturnType<typeof peopleOf>, 'audit' | 'users'>} people
+ * @param {{guard?: import('./protection/guard.js').Guard, models: Models, database: Database}} parts
+ * @returns {import('./protection/protections.js').Protections | null} null: the wiki knows nobody by name
+ */
+function protectionsOf ({ audit, users }, { guard, models, database }) {
+  if (!guard || !audit || !users) return null
+  return whileAvailable(createProtections({ models, guard, audit, isInFile: users.isInFile }), database)
+}
+
 /** @param {Parameters<typeof createMergeSave>[0] & Parameters<typeof createSections>[0]} parts */
 const editingOf = (parts) => ({ mergeSave: createMergeSave(parts), sections: createSections(parts) })
 
@@ -177,7 +190,7 @@ const watched = (part, ...watchers) => watchers.reduce((inner, watch) => watch ?
 
 /**
  * The store leaves work to the queue, which asks the store to do it.
- * @param {Omit<Parameters<typeof createPageStore>[0], 'later'> & {log: Log}} parts
+ * @param {Omit<Parameters<typeof createPageStore>[0], 'later' | 'readsAtOnce'> & {log: Log}} parts
  * @param {{purgeLog?: PurgeLog, database: Database, config: Config, tracing?: Tracing}} others
  */
 function pagesOf (parts, { purgeLog, database: { connection, isUnavailable }, config, tracing }) {
@@ -189,7 +202,7 @@ function pagesOf (parts, { purgeLog, database: { connection, isUnavailable }, co
   const queue = watched(createQueue(ofQueue), tracing?.sending)
   const fanOut = fanOutOf(config, { connection, models: parts.models })
   const later = purgeLog ? purgeLog.before(queue.add) : queue.add
-  const pages = createPageStore({ ...parts, later, fanOut: fanOut?.add })
+  const pages = createPageStore({ ...parts, ...storeSettingsOf(config, tracing), later, fanOut: fanOut?.add })
   Object.assign(works, pages.works, fanOut?.works)
   return { pages, queue, later, fanOut }
 }

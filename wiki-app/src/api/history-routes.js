@@ -182,10 +182,10 @@ export async function historyApi (app, { store, history, oldRevisions, policy: {
   app.post('/pages/:name/revert', { schema: SCHEMAS.revert }, async (request, reply) => {
     const name = writableName(askedName(request))
     const { revision: number } = /** @type {{revision: number}} */ (request.body)
-    const { author, summary } = changeIn(request)
+    const by = changeIn(request)
     const { revision, created } = await bringBack(
       { name, revision: number },
-      { author, summary: summary || `Back to revision ${number}` },
+      { ...by, summary: by.summary || `Back to revision ${number}` },
       preconditionOf(request, pageTag)
     )
     if (created) reply.code(201).header('location', pageUrl(name))

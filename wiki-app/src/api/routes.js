@@ -18,6 +18,7 @@ import { searchApi } from './search-routes.js'
 import { shortLinkApi } from './short-link-routes.js'
 import { historyApi } from './history-routes.js'
 import { pageApi } from './page-routes.js'
+import { PROTECTION_SCHEMAS, protectionApi } from './protection-routes.js'
 import { SAVE_SCHEMA, saveApi } from './save-routes.js'
 import { WATCHING_SCHEMAS, watchingApi } from './watching-routes.js'
 import { SECURITY_SCHEMES, SHARED_SCHEMAS } from './schemas.js'
@@ -34,6 +35,9 @@ const UnknownType = createError(
 )
 
 const DOCUMENT_PATH = '/openapi.json'
+
+/** Tags of what a wiki has that knows people by name. */
+const OF_PEOPLE = ['watching', 'protection']
 
 const createDocument = () => ({
   openapi: '3.1.1',
@@ -52,6 +56,7 @@ const createDocument = () => ({
     { name: 'pages', description: 'Single pages' },
     { name: 'search', description: 'Lists and search' },
     { name: 'history', description: 'History' },
+    { name: 'protection', description: 'Protected pages' },
     { name: 'watching', description: 'Watching' },
     { name: 'short-links', description: 'Short addresses' },
     { name: 'files', description: 'Pictures and other files' },
@@ -62,20 +67,21 @@ const createDocument = () => ({
 
 /**
  * @typedef {Pick<Services, 'store' | 'history' | 'oldRevisions' | 'search' | 'importFiles' | 'importSlots' |
- *   'policy' | 'links' | 'deferred' | 'findStatus' | 'watching'>} Parts
+ *   'policy' | 'links' | 'deferred' | 'findStatus' | 'watching' | 'protections'>} Parts
  * @type {import('fastify').FastifyPluginAsync<Parts & {pictures: FileStore, pictureMaxBytes: number,
  *   subscriptions?: Subscriptions, counter: import('../counter.js').Counter, archived: () =>
  *   AsyncIterable<import('../archive/zip.js').ZipItem>}>}
  */
 export async function apiRoutes (app, {
   store, history, oldRevisions, search, pictures, pictureMaxBytes, archived, importFiles, importSlots, counter, policy,
-  links, deferred, findStatus, watching, subscriptions
+  links, deferred, findStatus, watching, subscriptions, protections
 }) {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', { parseAs: 'string' }, jsonParser(app))
   app.addContentTypeParser('*', async () => { throw new UnknownType() })
   const schemas = [...SHARED_SCHEMAS, DIFFERENCE_SCHEMA, ...deferred ? [SAVE_SCHEMA] : [],
-    ...watching ? WATCHING_SCHEMAS : [], ...subscriptions ? [DIGEST_SCHEMA] : []]
+    ...watching ? WATCHING_SCHEMAS : [], ...protections ? PROTECTION_SCHEMAS : [],
+    ...subscriptions ? [DIGEST_SCHEMA] : []]
   for (const schema of schemas) app.addSchema(schema)
 
   app.addHook('onRequest', (_request, reply, done) => {
@@ -84,7 +90,7 @@ export async function apiRoutes (app, {
   })
   const security = isPrivate(app) ? { security: [{ token: [] }] } : {}
   const document = createDocument()
-  const tags = document.tags.filter(({ name }) => watching || name !== 'watching')
+  const tags = document.tags.filter(({ name }) => watching || !OF_PEOPLE.includes(name))
   const openapi = { ...document, ...security, tags }
   await app.register(swagger, { openapi, refResolver: { buildLocalReference: ({ $id }) => String($id) } })
   await app.register(documentationRoutes, {
@@ -103,6 +109,7 @@ export async function apiRoutes (app, {
     await api.register(fp(saveApi), { findStatus, deferred })
     await api.register(fp(searchApi), { search, policy })
     await api.register(fp(historyApi), { store, history, oldRevisions, policy })
+    await api.register(fp(protectionApi), { protections })
     if (watching) await api.register(fp(watchingApi), { watching })
     if (subscriptions) await api.register(fp(digestApi), { subscriptions })
     await api.register(fp(shortLinkApi), { links, deferred })

@@ -60,7 +60,8 @@ export async function authorRevertRoutes (app, { authorRevert }) {
   app.post(REVERT_URL, { config, schema: REVERT_SCHEMA }, async (request, reply) => {
     const asked = /** @type {Asked} */ (request.body)
     const options = optionsIn(request, asked)
-    const { outcomes, next } = await authorRevert.revert(options, personIn(request)?.name ?? '')
+    const { name: author = '', role } = personIn(request) ?? {}
+    const { outcomes, next } = await authorRevert.revert(options, { author, role })
     const done = outcomes.filter(({ outcome }) => outcome !== 'skipped').length
     if (!wantsHtml(request)) {
       return { author: options.author, done, skipped: outcomes.length - done, next, pages: outcomes }

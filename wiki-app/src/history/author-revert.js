@@ -77,7 +77,7 @@ export function createAuthorRevert ({ models: { Pages, Revisions }, store, histo
     plan,
 
     /**
-     * @param {Selection} selection @param {string} by  author of the reverts
+     * @param {Selection} selection @param {Pick<import('../pages/commit.js').Attribution, 'author' | 'role'>} by
      * @returns {Promise<{outcomes: Outcome[], next: string | null}>} `next` as above
      */
     async revert (selection, by) {
@@ -91,7 +91,7 @@ export function createAuthorRevert ({ models: { Pages, Revisions }, store, histo
         const summary = `Took back what ${
           selection.author === '' ? 'was done without a name' : `“${selection.author}” did`
         }${each.target === null ? '' : `: to revision ${each.target}`}`
-        outcomes.push(await carryOut(each, { author: by, summary }))
+        outcomes.push(await carryOut(each, { ...by, summary }))
       }
       return { outcomes, next }
     }

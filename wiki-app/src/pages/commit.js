@@ -12,7 +12,10 @@ import { createWriteEdits } from './write-edits.js'
 /** @import {LinkTargets} from './link-targets.js' */
 /** @import {Models} from './model.js' */
 
-/** Both may be ''. @typedef {{author?: string, summary?: string}} Attribution */
+/**
+ * Author and summary may be ''. `role`: the writer's, for protected pages; an editor's by default.
+ * @typedef {{author?: string, summary?: string, role?: import('../access/roles.js').Role}} Attribution
+ */
 
 /**
  * Gets the newest state within the transaction, also of the revision that the edit names as its `source`; throws to
@@ -91,7 +94,8 @@ import { createWriteEdits } from './write-edits.js'
 /**
  * @typedef {{targets: LinkTargets, subpages: import('./subpages.js').SubpageLists, shortLinks: MovedLinks}} Between
  * @typedef {Between & {models: Models, later: Later, currentHtml: import('./current-html.js').CurrentHtml}} Stored
- * @typedef {Stored & {renderer: Renderer, purges: Purges, fanOut: FanOutEdits, runExclusive: KeyedMutex}} WriteContext
+ * @typedef {Stored & {renderer: Renderer, purges: Purges, fanOut: FanOutEdits, runExclusive: KeyedMutex,
+ *   guard: import('../protection/guard.js').WriteGuard}} WriteContext
  */
 
 export const WRITE_STRATEGIES = /** @type {const} */ (['sync', 'group-commit'])

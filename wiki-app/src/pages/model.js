@@ -23,6 +23,7 @@ import mongoose from 'mongoose'
  * @property {Date} created_at
  * @property {Date} modified_at
  * @property {Date | null} deleted_at  not null: the page was deleted or renamed
+ * @property {string} [protection]  unique mark of the last change of a rule about it, see protection/protections.js
  * @property {string | null} [redirect_to]  the new name of a renamed page; only where `deleted_at` is not null
  */
 
@@ -71,6 +72,7 @@ const pageSchema = new mongoose.Schema({
   created_at: Date,
   modified_at: Date,
   deleted_at: Date,
+  protection: String,
   redirect_to: String
 }, { collection: 'pages', versionKey: false, strict: 'throw', strictQuery: 'throw' })
 

@@ -29,7 +29,7 @@ const CURRENT_FIELDS = { title_key: 0 }
 
 /** @param {import('./commit.js').WriteContext} context */
 export function createRename (context) {
-  const { models: { Pages }, subpages: lists, shortLinks, later, purges, runExclusive } = context
+  const { models: { Pages }, subpages: lists, shortLinks, later, purges, guard, runExclusive } = context
   const planned = createRenamePlan(context.models)
   const move = createMove(context)
 
@@ -38,8 +38,8 @@ export function createRename (context) {
    * @param {string} name @param {string} target @param {Attribution} [attribution] @param {Precondition} [precondition]
    * @param {{subpages?: boolean, saveId?: string}} [options]  whether they are renamed, too; `save_id` of its revisions
    * @returns {Promise<{revision: number, subpages: number}>} of the page's renaming; number of renamed subpages
-   * @throws {Error} 404 when there is no such page, 409 when a new name is taken or there are too many subpages; what
-   *   `precondition` throws
+   * @throws {Error} 403 when a name is protected, 404 when there is no such page, 409 when a new name is taken or there
+   *   are too many subpages; what `precondition` throws
    */
   async function rename (name, target, attribution = {}, precondition = () => {}, { subpages = false, saveId } = {}) {
     const wait = createWait(Pages.db)
@@ -68,6 +68,7 @@ export function createRename (context) {
     if (page === null || currentRevision(page) === 0) throw new PageMissing(name)
     precondition(page)
     const moves = await planned({ name, target, subpages }, session)
+    await refuseProtected(moves, attribution, session)
     const [first, ...others] = moves
     const by = { ...attribution, saveId }
     const done = [await move(page, first, by, session)]
@@ -82,11 +83,19 @@ export function createRename (context) {
       came: done.map(({ target }) => target), went: [name, ...others.map(({ from }) => from)]
     })
     const moved = await shortLinks.move(session, moves)
+    await guard.follow(moves, session)
     const [firstCommit, ...commits] = done.flatMap(({ commits }) => commits)
       .map((commit) => ({ ...commit, shortLinks: moved.get(commit.name) }))
     await later(purges.ofCommits([{ ...firstCommit, above }, ...commits]), session)
     const renamed = others.filter(({ isTalk }) => !isTalk).length
     return { revision: done[0].target.revision, subpages: renamed, commits: [firstCommit, ...commits] }
+  }
+
+  /** @param {Move[]} moves @param {Attribution} attribution @param {ClientSession} session @throws {Error} 403 */
+  async function refuseProtected (moves, { role }, session) {
+    const names = moves.flatMap(({ from, to }) => [from, to])
+    const [refusal] = (await guard.refusals(names.map((name) => ({ name, role })), session)).values()
+    if (refusal) throw refusal
   }
 
   return rename

@@ -1,5 +1,6 @@
 import { migrationsOf } from '../migrations/index.js'
 import { createKeyedMutex } from '../process/keyed-mutex.js'
+import { NO_GUARD } from '../protection/guard.js'
 import { createCommit } from './commit.js'
 import { COUNTS, createCounting } from './counts.js'
 import { createCurrentHtml } from './current-html.js'
@@ -37,21 +38,23 @@ const TOGETHER = { strategy: 'group-commit', max: 1_000, waitMs: 0 }
  * All names are canonical.
  * @typedef {{models: import('./model.js').Models, renderer: Renderer, later: Later, readsAtOnce: number}} Required
  * @typedef {{purges?: Purges, shortLinks?: import('./commit.js').MovedLinks, saving?: import('./commit.js').Saving,
- *   fanOut?: import('./commit.js').FanOutEdits}} Optional
+ *   fanOut?: import('./commit.js').FanOutEdits, guard?: import('../protection/guard.js').WriteGuard}} Optional
  * @typedef {Required & Optional} Parts
  * @typedef {Pick<Parameters<typeof createPageReads>[0], 'createLoader' | 'readAfter'>} OfReads
  * @param {Parts & OfReads & {log: Pick<import('fastify').FastifyBaseLogger, 'warn'>}} parts
  */
 export function createPageStore ({
-  models, renderer, purges = NO_PURGES, later, shortLinks = NO_LINKS, fanOut = NO_FAN_OUT, saving = SYNC, readsAtOnce,
-  createLoader, readAfter, log
+  models, renderer, purges = NO_PURGES, later, shortLinks = NO_LINKS, fanOut = NO_FAN_OUT, guard = NO_GUARD,
+  saving = SYNC, readsAtOnce, createLoader, readAfter, log
 }) {
   const { Pages } = models
   const runExclusive = createKeyedMutex()
   const targets = createLinkTargets(models, { later })
   const subpages = createSubpages(models)
   const currentHtml = createCurrentHtml({ Pages, targets, later, renderer, runExclusive, log })
-  const context = { models, targets, later, subpages, shortLinks, currentHtml, renderer, purges, fanOut, runExclusive }
+  const context = {
+    models, targets, later, subpages, shortLinks, currentHtml, renderer, purges, fanOut, guard, runExclusive
+  }
   const commit = createCommit(context, saving)
   const prepare = createPrepare(context)
   return {

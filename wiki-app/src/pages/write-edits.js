@@ -21,7 +21,7 @@ import { searchKey } from './search-key.js'
 
 /** @param {WriteContext} context */
 export function createWriteEdits (context) {
-  const { models: { Pages, Revisions }, later, purges, fanOut } = context
+  const { models: { Pages, Revisions }, later, purges, fanOut, guard } = context
   const writePages = createWritePages(context)
   const commitOf = createCommitOf(context)
   const histories = createHistories(context.models)
@@ -37,10 +37,13 @@ export function createWriteEdits (context) {
     const heads = await headsOf(edits.map(({ name }) => name), session)
     const stored = await storedOf(edits.filter(({ mayBeStored }) => mayBeStored), heads, session)
     const sourceOf = await sourcesOf(Revisions, edits, session)
+    const refusals = await guard.refusals(edits.map(({ name, attribution: { role } }) => ({ name, role })), session)
     const outcomes = edits.map((edit) => {
       const head = heads.get(edit.name) ?? null
       const revision = stored.get(edit.saveId)
-      return revision === undefined ? outcomeOf(edit, head, sourceOf(edit)) : { revision, before: head }
+      if (revision !== undefined) return { revision, before: head }
+      const refusal = refusals.get(edit.name)
+      return refusal === undefined ? outcomeOf(edit, head, sourceOf(edit)) : { refusal }
     })
     const accepted = outcomes.flatMap((outcome) => 'edit' in outcome ? [outcome] : [])
     if (accepted.length > 0) await write(accepted, session)

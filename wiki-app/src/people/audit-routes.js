@@ -26,6 +26,11 @@ const ACTS = {
   // By the provider.
   admitted: ({ role }) => t('let in, as {{role}}:', { role: roleName(role) }),
   connected: () => t('was connected with'),
+  protected: ({ role }) => role === 'admin' ? t('protected') : t('left open to all who write:'),
+  'protected-below': ({ role }) => role === 'admin'
+    ? t('protected, with its subpages,')
+    : t('left open to all who write, with its subpages:'),
+  unprotected: () => t('ended the protection of'),
   erased: ({ revisions }) => t('erased the revisions {{revisions}} of', { revisions: String(revisions) })
 }
 

@@ -4,6 +4,7 @@ import { t } from '../language.js'
 import { nameOfPerson } from '../access/access.js'
 import { ROLES } from '../access/roles.js'
 import { isLine, LINE_RULE, NAME_MAX_CHARS } from '../access/users.js'
+import { PROTECTION_URL } from '../protection/addresses.js'
 import { readableTime } from '../readable.js'
 import { HTML, renderFor, wantsHtml } from '../views.js'
 import { AUDIT_URL, invitationUrl, MEMBER_URL, MEMBERS_URL, memberUrl } from './addresses.js'
@@ -82,6 +83,7 @@ function addReads (app, { members, users }) {
       nextUrl: next && `${MEMBERS_URL}?${new URLSearchParams({ after: next })}`,
       inviteUrl: MEMBERS_URL,
       auditUrl: AUDIT_URL,
+      protectionUrl: PROTECTION_URL,
       roles: ROLES,
       nameMaxChars: NAME_MAX_CHARS
     }))

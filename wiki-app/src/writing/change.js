@@ -37,7 +37,8 @@ export const CHANGE_PROPERTIES = {
  */
 export function changeIn (request, given = request.body) {
   const { author, summary } = /** @type {Change} */ (given ?? {})
-  return { author: personIn(request)?.name ?? visibleAuthor(author), summary: readableSummary(summary) }
+  const person = personIn(request)
+  return { author: person?.name ?? visibleAuthor(author), summary: readableSummary(summary), role: person?.role }
 }
 
 /**

@@ -9,6 +9,7 @@ import { currentRevision } from '../pages/head.js'
 import { addRemove, addRename } from './move-routes.js'
 import { editUrl, writableName } from '../pages/name.js'
 import { addRevert } from '../history/revert-routes.js'
+import { createNotice } from '../protection/notice.js'
 import { addSave, textIn } from './save-route.js'
 import { SECTION_QUERY, SECTION_SCHEMA, summaryOf } from './sections.js'
 import { addTalk } from './talk-routes.js'
@@ -61,7 +62,7 @@ export async function editRoutes (app, { waitUntilPurged = async () => {}, ...pa
     done()
   })
 
-  const context = { ...parts, leave }
+  const context = { ...parts, leave, noticeOf: createNotice(parts.protections) }
   addSave(app, context)
   addPreview(app, context)
   addRemove(app, context)
@@ -74,9 +75,9 @@ export async function editRoutes (app, { waitUntilPurged = async () => {}, ...pa
 
 /**
  * @typedef {(reply: FastifyReply, url: string, ...names: string[]) => FastifyReply} Leave
- * @typedef {Pick<Services, 'store' | 'history' | 'search' | 'oldRevisions' | 'mergeSave' | 'sections' | 'deferred'>
- * } Parts
- * @typedef {Parts & {leave: Leave}} Context
+ * @typedef {Pick<Services, 'store' | 'history' | 'search' | 'oldRevisions' | 'mergeSave' | 'sections' | 'deferred' |
+ *   'protections'>} Parts
+ * @typedef {Parts & {leave: Leave, noticeOf: import('../protection/notice.js').NoticeOf}} Context
  */
 
 /** @param {FastifyInstance} app @param {Context} context */
@@ -104,7 +105,7 @@ function addPreview (app, { store }) {
 }
 
 /** @param {FastifyInstance} app @param {Context} context */
-function addForms (app, { store, search, sections }) {
+function addForms (app, { store, search, sections, noticeOf }) {
   const templates = createPageTemplates({ store, search })
 
   app.get('/edit/new', { schema: { querystring: NAME_SCHEMA } }, async (request, reply) => {
@@ -129,6 +130,7 @@ function addForms (app, { store, search, sections }) {
       wholeUrl: section ? editUrl(name) : undefined,
       sectionIsGone: section === null && page !== null,
       templateIsMissing: begun === null,
+      ...await noticeOf(request, name),
       ...await editor(name, {
         baseRevision: currentRevision(page),
         content: section?.text ?? page?.content ?? begun?.content ?? '',

@@ -25,14 +25,16 @@ const RENAME_SCHEMA = {
 }
 
 /** @param {FastifyInstance} app @param {Context} context */
-export function addRemove (app, { store, leave }) {
+export function addRemove (app, { store, leave, noticeOf }) {
   app.delete('/wiki/*', { schema: { body: CHANGE_SCHEMA } }, async (request, reply) => {
     const name = writableName(nameIn(request))
     const revision = await store.remove(name, changeIn(request), preconditionOf(request))
     return reply.code(204).header('page-revision', revision).send()
   })
 
-  addForm(app, { store, view: 'delete', url: deleteUrl, title: (name) => t('Delete “{{name}}”', { name }) })
+  addForm(app, {
+    store, noticeOf, view: 'delete', url: deleteUrl, title: (name) => t('Delete “{{name}}”', { name })
+  })
 
   // HTML forms send only GET and POST.
   app.post('/edit/delete/*', { schema: { body: CHANGE_SCHEMA } }, async (request, reply) => {
@@ -43,8 +45,10 @@ export function addRemove (app, { store, leave }) {
 }
 
 /** @param {FastifyInstance} app @param {Context} context */
-export function addRename (app, { store, leave }) {
-  addForm(app, { store, view: 'rename', url: renameUrl, title: (name) => t('Rename “{{name}}”', { name }) })
+export function addRename (app, { store, leave, noticeOf }) {
+  addForm(app, {
+    store, noticeOf, view: 'rename', url: renameUrl, title: (name) => t('Rename “{{name}}”', { name })
+  })
 
   app.post('/edit/rename/*', { schema: { body: RENAME_SCHEMA } }, async (request, reply) => {
     const name = writableName(nameIn(request))
@@ -62,10 +66,10 @@ export function addRename (app, { store, leave }) {
 
 /**
  * @param {FastifyInstance} app
- * @param {Pick<Context, 'store'> & {view: 'rename' | 'delete', url: (name: string) => string,
+ * @param {Pick<Context, 'store' | 'noticeOf'> & {view: 'rename' | 'delete', url: (name: string) => string,
  *   title: (name: string) => string}} options
  */
-function addForm (app, { store, view, url, title }) {
+function addForm (app, { store, noticeOf, view, url, title }) {
   app.get(`/edit/${view}/*`, { config: { costly: 'text' } }, async (request, reply) => {
     const name = writableName(nameIn(request))
     if (isMisspelt(request, url(name))) return reply.redirect(url(name), 303)
@@ -74,6 +78,7 @@ function addForm (app, { store, view, url, title }) {
     const talk = talkOf(name)
     return reply.type(HTML).send(renderFor(request, view, {
       ...toolUrls(name),
+      ...await noticeOf(request, name),
       title: title(name),
       name,
       baseRevision: page.revision,

@@ -60,10 +60,10 @@ export function addTalk (app, { store, sections, leave }) {
     const said = /** @type {Said} */ (request.body)
     const content = textIn(request)
     try {
-      const { author } = changeIn(request)
+      const by = changeIn(request)
       await refuseNewHiddenName(store, asked)
       if (content.trim() === '') throw new Empty()
-      const { name, revision, id } = await say(asked, placeIn(said), content, author)
+      const { name, revision, id } = await say(asked, placeIn(said), content, by)
       reply.header('page-revision', revision)
       if (!wantsHtml(request)) return { name, revision }
       return leave(reply, `${viewUrl(name)}?saved=${revision}${id === '' ? '' : `#${encodeURIComponent(id)}`}`, name)

@@ -47,17 +47,17 @@ export function createTalk ({ store, sections }) {
   /**
    * Adds what somebody says; what others add at the same time is kept. One revision.
    * @param {string} asked  of a talk page, written or not, or a former name of one @param {Place} place
-   * @param {string} text  Markdown @param {string | undefined} author
+   * @param {string} text  Markdown @param {Attribution} by
    * @returns {Promise<{name: string, revision: number, id: string}>} `id`: of the topic's heading
    * @throws {Error} 409: the topic is gone, or too many write at once; 422: what is open would swallow it, or it
    *   defines addresses of links; as `store.save`
    */
-  return async function say (asked, place, text, author) {
-    const messages = messagesOf(text, author, new Date())
+  return async function say (asked, place, text, by) {
+    const messages = messagesOf(text, by.author, new Date())
     if (await sections.definesLinks(messages[0])) throw new Defines()
     return inTurn(asked, async () => {
       for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) {
-        const said = await saidOnce(asked, place, messages, author)
+        const said = await saidOnce(asked, place, messages, by)
         if (said !== null) return said
       }
       throw new TooManyAtOnce()
@@ -65,10 +65,10 @@ export function createTalk ({ store, sections }) {
   }
 
   /**
-   * @param {string} asked @param {Place} place @param {string[]} messages @param {string | undefined} author
+   * @param {string} asked @param {Place} place @param {string[]} messages @param {Attribution} by
    * @returns {Promise<{name: string, revision: number, id: string} | null>} null: somebody else was faster
    */
-  async function saidOnce (asked, place, messages, author) {
+  async function saidOnce (asked, place, messages, by) {
     const { name, page } = await talkPage(asked)
     const { content, id, summary, again } = 'topic' in place
       ? await withTopic(name, page?.content ?? '', place.topic, messages)
@@ -76,7 +76,7 @@ export function createTalk ({ store, sections }) {
     if (again) return { name, revision: currentRevision(page), id }
     const isAsSeen = basePrecondition(currentRevision(page))
     try {
-      const { revision } = await store.save(name, { content }, { author, summary }, (head) => {
+      const { revision } = await store.save(name, { content }, { ...by, summary }, (head) => {
         isAsSeen(head)
         if (isFormer(head?.redirect_to)) throw new StaleEdit()
       })

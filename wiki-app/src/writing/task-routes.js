@@ -40,8 +40,7 @@ export function addTasks (app, { store, history, leave }) {
   app.post('/edit/task/*', { schema: { body: TASK_SCHEMA } }, async (request, reply) => {
     const name = writableName(nameIn(request))
     const { base_revision: base, task, checked } = /** @type {Ticked} */ (request.body)
-    const { author } = changeIn(request)
-    const revision = await tick(name, author, {
+    const revision = await tick(name, changeIn(request), {
       baseRevision: Number(base), number: Number(task), checked: String(checked) === 'true'
     })
     reply.header('page-revision', revision)
@@ -50,12 +49,12 @@ export function addTasks (app, { store, history, leave }) {
   })
 
   /**
-   * @param {string} name @param {string | undefined} author
+   * @param {string} name @param {import('../pages/commit.js').Attribution} by
    * @param {{baseRevision: number, number: number, checked: boolean}} box
    * @returns {Promise<number>} revision in which the box is so
    * @throws {Error} 404 for no page, 409 for another box
    */
-  async function tick (name, author, { baseRevision, number, checked }) {
+  async function tick (name, by, { baseRevision, number, checked }) {
     for (let attempt = 1; ; attempt++) {
       const page = await store.findSource(name)
       if (page === null) throw new PageMissing(name)
@@ -68,7 +67,7 @@ export function addTasks (app, { store, history, leave }) {
         const saved = await store.save(
           name,
           { content: withTask(content, task, checked) },
-          { author, summary: checked ? t('Ticked a box') : t('Unticked a box') },
+          { ...by, summary: checked ? t('Ticked a box') : t('Unticked a box') },
           basePrecondition(revision)
         )
         return saved.revision

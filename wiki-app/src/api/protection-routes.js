@@ -1,0 +1,86 @@
+import { nameOfPerson } from '../access/access.js'
+import { writableName } from '../pages/name.js'
+import { factsOf, PROTECTED_FOR, REASON_SCHEMA, ruleIn } from '../protection/rule-in.js'
+import { askedName } from './address.js'
+import { answer, bodyOf, NAME, named, refusals, strict } from './schemas.js'
+
+/** @import {FastifyPluginAsync} from 'fastify' */
+/** @import {Protections} from '../protection/protections.js' */
+
+const tags = ['protection']
+const security = [{ token: [] }]
+const RULE = {
+  name: NAME,
+  subpages: { type: 'boolean', description: 'Whether all names below are protected, too.' },
+  role: { type: 'string', enum: PROTECTED_FOR, description: 'The least role that changes the page.' },
+  reason: { type: 'string', description: 'May be empty.' },
+  protected_at: { type: 'string', format: 'date-time' }
+}
+const EXAMPLE = {
+  name: 'Handbook', subpages: true, role: 'admin', reason: 'agreed with all', protected_at: '2026-01-01T10:00:00.000Z'
+}
+
+export const PROTECTION_SCHEMAS = Object.entries({
+  Protection: strict(RULE),
+  Protections: strict({ protections: { type: 'array', items: { $ref: 'Protection#' } } })
+}).map(([$id, schema]) => ({ $id, ...schema }))
+
+/** @type {Record<string, import('fastify').FastifySchema>} */
+const SCHEMAS = {
+  list: {
+    tags,
+    security,
+    summary: 'List protected pages',
+    description: 'All of them, by name. For administrators, as all of this.',
+    response: { 200: answer('Rules', 'Protections', { protections: [EXAMPLE] }), ...refusals() }
+  },
+  protect: {
+    tags,
+    security,
+    summary: 'Protect a page',
+    description: 'Only administrators change it from then on; it need not exist. With `subpages`, all names below it ' +
+      'are covered; the rule nearest to a page counts, so with the role `editor` a rule is an exception. ' +
+      'A talk page has rules of its own name.',
+    params: named(EXAMPLE.name),
+    body: bodyOf({
+      subpages: { ...RULE.subpages, default: false },
+      role: { ...RULE.role, default: 'admin' },
+      reason: { ...REASON_SCHEMA, default: '', description: 'Shown to those who may not change the page.' }
+    }, [], { subpages: true, reason: EXAMPLE.reason }),
+    response: {
+      200: answer('The rule was replaced', 'Protection', EXAMPLE),
+      201: answer('The page is protected', 'Protection', EXAMPLE),
+      ...refusals(409)
+    }
+  },
+  unprotect: {
+    tags,
+    security,
+    summary: 'End the protection of a page',
+    description: 'Takes the rule of that very name from the list.',
+    params: named(EXAMPLE.name),
+    response: { 204: { description: 'There is no such rule any more', type: 'null' }, ...refusals(404) }
+  }
+}
+
+/** Not described where the wiki knows nobody by name. @type {FastifyPluginAsync<{protections: Protections | null}>} */
+export async function protectionApi (app, options) {
+  const protections = /** @type {Protections} */ (options.protections)
+  const config = { role: 'admin' }
+  /** @param {import('fastify').FastifySchema} schema */
+  const described = (schema) => options.protections ? schema : { hide: true }
+
+  app.get('/protections', { config, schema: described(SCHEMAS.list) }, async () =>
+    ({ protections: (await protections.list()).map(factsOf) }))
+
+  app.put('/protections/:name', { config, schema: described(SCHEMAS.protect) }, async (request, reply) => {
+    const name = writableName(askedName(request))
+    const { rule, created } = await protections.protect(nameOfPerson(request), name, ruleIn(request.body))
+    return reply.code(created ? 201 : 200).send(factsOf(rule))
+  })
+
+  app.delete('/protections/:name', { config, schema: described(SCHEMAS.unprotect) }, async (request, reply) => {
+    await protections.unprotect(nameOfPerson(request), writableName(askedName(request)))
+    return reply.code(204).send()
+  })
+}

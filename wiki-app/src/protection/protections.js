@@ -1,0 +1,89 @@
+import { randomUUID } from 'node:crypto'
+import createError from '@fastify/error'
+import { driverOf } from '../database/driver.js'
+import { belowOf, rangeBelow } from '../pages/subpage-names.js'
+import { RULES_MAX } from './guard.js'
+
+/** @import {Models} from '../pages/model.js' */
+/** @import {Audit} from '../people/audit.js' */
+/** @import {Guard} from './guard.js' */
+/** @import {Rule} from './model.js' */
+
+const NoRule = createError(
+  'WIKI_NOT_PROTECTED',
+  '“%s” is not in the list of protected pages. A page above it may be, with its subpages.',
+  404
+)
+
+/** @typedef {Pick<Rule, 'subpages' | 'role' | 'reason'>} Protection */
+
+/**
+ * What administrators do with rules. Each change, with its line of the audit log, is one transaction.
+ * @param {object} parts
+ * @param {Pick<Models, 'Pages' | 'Targets'>} parts.models
+ * @param {Guard} parts.guard
+ * @param {Audit} parts.audit
+ * @param {(name: string) => boolean} parts.isInFile  whether USERS_FILE has that person
+ */
+export function createProtections ({ models, guard, audit, isInFile }) {
+  const [rules, pages, targets] = [driverOf(guard.rules), driverOf(models.Pages), driverOf(models.Targets)]
+  const actorOf = (/** @type {string} */ name) => ({ name, inFile: isInFile(name) })
+
+  /**
+   * A transaction that began before the rule does not see it. It changes one of the documents that are marked here: its
+   * page, or what is known of the name that it creates or of the names above that one (pages/subpages.js). So it is
+   * over once they are marked, or has to begin again.
+   * @param {string} name @param {boolean} subpages
+   */
+  async function outwait (name, subpages) {
+    const [mark, below] = [randomUUID(), rangeBelow(name)]
+    const covered = (/** @type {object} */ range) => subpages ? { $or: [{ _id: name }, { _id: range }] } : { _id: name }
+    await pages.updateMany(covered(below), { $set: { protection: mark } })
+    if (subpages) await targets.updateMany({ _id: below, is: 'page' }, { $set: { below: mark } })
+    await targets.updateOne(
+      { _id: name }, { $set: { below: mark }, $setOnInsert: { is: null, sources: 0 } }, { upsert: true })
+    const isUsed = await models.Pages.findOne(belowOf(name), { _id: 1 }).lean().exec() !== null
+    if (!isUsed) await targets.deleteOne({ _id: name, is: null, sources: 0 })
+  }
+
+  return {
+    find: guard.find,
+
+    /** By name. @returns {Promise<Rule[]>} all of them */
+    list: async () => /** @type {Rule[]} */ (await rules.find({}, { sort: { _id: 1 }, limit: RULES_MAX }).toArray()),
+
+    /**
+     * Once it resolves, no write is committed that the rule forbids. It replaces an earlier rule of the name.
+     * @param {string} actor  name of an administrator @param {string} name  of a page @param {Protection} protection
+     * @returns {Promise<{rule: Rule, created: boolean}>} @throws {Error} 403, 409
+     */
+    async protect (actor, name, { subpages, role, reason }) {
+      const rule = { _id: name, subpages, role, reason, at: new Date() }
+      const line = { did: subpages ? 'protected-below' : 'protected', role, reason }
+      const { before } = await audit.during(actorOf(actor), line, async (session) => {
+        const { _id, ...fields } = rule
+        const before = await rules.findOneAndUpdate({ _id }, { $set: fields }, { session, upsert: true })
+        await guard.refuseTooMany(session)
+        return { name, before }
+      })
+      await outwait(name, subpages || before?.subpages === true)
+      return { rule, created: before === null }
+    },
+
+    /**
+     * @param {string} actor  name of an administrator @param {string} name  of a rule
+     * @throws {Error} 403, 404
+     */
+    async unprotect (actor, name) {
+      const removed = await audit.during(actorOf(actor), { did: 'unprotected' }, async (session) => {
+        const found = await rules.findOneAndDelete({ _id: name }, { session })
+        if (found === null) throw new NoRule(name)
+        return { name, role: found.role, subpages: found.subpages }
+      })
+      // Its names may be covered by a rule above now.
+      if (removed.role !== 'admin') await outwait(name, removed.subpages)
+    }
+  }
+}
+
+/** @typedef {ReturnType<typeof createProtections>} Protections */
