@@ -93,6 +93,12 @@ const DEMANDS = {
   ...Object.fromEntries(['link', 'role', 'block', 'unblock', 'remove'].map((verb) =>
     [`POST /edit/people/${verb}`, 'admin'])),
   'GET /edit/audit': 'admin',
+  'GET /edit/protection': 'admin',
+  'POST /edit/protection': 'admin',
+  'POST /edit/protection/remove': 'admin',
+  'GET /api/v1/protections': 'admin',
+  'PUT /api/v1/protections/:name': 'admin',
+  'DELETE /api/v1/protections/:name': 'admin',
   'GET /edit/account': 'reader',
   'POST /edit/account/password': 'reader',
   'POST /edit/account/tokens': 'reader',

@@ -13,7 +13,8 @@ const NEED_NO_BODY = [
   'POST /edit/watching/feed', 'POST /edit/watching/digest/end', 'POST /digests/confirm/:secret',
   'POST /digests/stop/:secret', 'DELETE /api/v1/watching/digest',
   'PUT /api/v1/watching/pages/:name', 'DELETE /api/v1/watching/pages/:name',
-  'PUT /api/v1/watching/authors/:author', 'DELETE /api/v1/watching/authors/:author'
+  'PUT /api/v1/watching/authors/:author', 'DELETE /api/v1/watching/authors/:author',
+  'DELETE /api/v1/protections/:name'
 ]
 const JSON_TYPE = 'application/json'
 const FORM = 'application/x-www-form-urlencoded'

@@ -157,6 +157,10 @@ async function administer (app, send) {
   ])) await send('POST', `/edit/${url}`, payload, ana)
   await send('GET', '/edit/people/person?name=Ana')
   for (const verb of ['link', 'block', 'unblock', 'remove']) await send('POST', `/edit/people/${verb}`, { name: 'Ana' })
+  await send('POST', '/edit/protection', { name: 'x', subpages: 'true' })
+  await send('PUT', '/api/v1/protections/y', { role: 'editor' })
+  await send('DELETE', '/api/v1/protections/y')
+  await send('POST', '/edit/protection/remove', { name: 'x' })
 }
 
 /** Pages and lists, each also from its second part on. */
@@ -175,6 +179,7 @@ const READ = [
   '/edit/watching', '/edit/watch/a', '/edit/watch-author?author=editor', '/edit/new', '/edit/new/q', '/edit/text/a',
   '/edit/delete/a', '/edit/rename/a', '/edit/import', '/edit/short-link/a', '/edit/revert/a?revision=1',
   '/edit/revert-author', '/edit/topic/Talk:a', '/edit/people', '/edit/people?after=a', '/edit/audit',
+  '/edit/protection?name=a', '/api/v1/protections',
   '/edit/account', '/edit/picture/FILE', '/edit/sign-in', '/readyz', '/favicon.ico', '/offline.js', '/wiki', '/wiki/',
   '/api', '/api/', '/api/v1/openapi.json', '/robots.txt', '/sitemap.xml', '/sitemap/1.xml'
 ]
