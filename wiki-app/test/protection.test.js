@@ -71,7 +71,7 @@ const WAYS = [
     ({ url: `/api/v1/pages/${encodeURIComponent(name)}/revert`, payload: { revision: 1 } })],
   ['POST /api/v1/import', (name) => importOf(`${name}.md`)],
   ['POST /api/v1/import', (name) => importOf(`${name}-missing.md`)],
-  ['POST /edit/import', (name) => formOf(`x/${name}.md`.slice(2))]
+  ['POST /edit/import', (name) => formOf(`${name}.md`)]
 ]
 
 /** @param {App} app @param {string} method @param {Sent} sent @param {string} by */
@@ -135,10 +135,11 @@ test('administrators protect pages', async (t) => {
       assert.ok(done.statusCode < 400, `${route}: ${done.body}`)
       assert.ok(await count() > before, `${route}: ${done.body}`)
     }
-    assert.match((await put(app, 'Law/x', 'x', 'editor')).json().detail, /“Law\/x” is protected \(it is the law\), and only/)
+    const { detail } = (await put(app, 'Law/x', 'x', 'editor')).json()
+    assert.match(detail, /“Law\/x” is protected \(it is the law\), and only/)
   })
 
-  await t.test('renaming a folder that holds a protected page, or whose talk page is protected, is refused', async () => {
+  await t.test('a folder that holds a protected page, or whose talk page is protected, keeps its name', async () => {
     for (const name of ['Folder', 'Folder/kept', 'Other', 'Talk:Other']) await put(app, name)
     await protect(app, 'Folder/kept')
     await protect(app, 'Talk:Other')
@@ -150,7 +151,9 @@ test('administrators protect pages', async (t) => {
     const url = '/api/v1/pages/Folder/rename'
     assert.equal((await send(app, 'POST', { url, payload: { to: 'Moved', subpages: true } }, 'admin')).statusCode, 201)
     // The page stays protected, and its former name, which leads to it.
-    for (const name of ['Moved/kept', 'Folder/kept']) assert.equal((await put(app, name, 'x', 'editor')).statusCode, 403)
+    for (const name of ['Moved/kept', 'Folder/kept']) {
+      assert.equal((await put(app, name, 'x', 'editor')).statusCode, 403)
+    }
     assert.equal((await put(app, 'Moved', 'x', 'editor')).statusCode, 200)
   })
 
@@ -218,9 +221,10 @@ test('administrators protect pages', async (t) => {
     assert.equal(after.body, before.body, 'a view is the same')
     assert.equal(after.headers.etag, before.headers.etag)
     const editor = await cookieOf(app, 'editor')
-    for (const url of ['/edit/text/Rules', '/edit/rename/Rules', '/edit/delete/Rules', '/edit/revert/Rules?revision=1']) {
+    for (const form of ['text/Rules', 'rename/Rules', 'delete/Rules', 'revert/Rules?revision=1']) {
+      const url = `/edit/${form}`
       const { body } = await get(app, url, { ...BROWSER, ...editor })
-      assert.match(body, /This page is protected: only administrators change it\. <bdi>agreed &lt;b&gt;by all<\/bdi>/, url)
+      assert.match(body, /This page is protected: only administrators change it\. <bdi>agreed &lt;b&gt;by all</, url)
       assert.match(body, /its <a href="\/wiki\/Talk:Rules">talk page<\/a>/, url)
       assert.doesNotMatch(body, /\/edit\/protection/, url)
     }
@@ -237,13 +241,13 @@ test('administrators protect pages', async (t) => {
     const form = { name: 'By/form', subpages: 'true', role: 'admin', reason: '<script>' }
     assert.equal((await post(app, '/edit/protection', form, admin)).statusCode, 303)
     const shown = await get(app, '/edit/protection?name=By/form', { ...BROWSER, ...admin })
-    assert.match(shown.body, /<a href="\/wiki\/By\/form" dir="auto">By\/form<\/a>[^]*and its subpages[^]*&lt;script&gt;/)
+    assert.match(shown.body, /<a href="\/wiki\/By\/form"[^]*and its subpages[^]*&lt;script&gt;/)
     assert.match(shown.body, /value="true" checked/)
     assert.equal((await put(app, 'By/form/x', 'x', 'editor')).statusCode, 403)
     assert.equal((await post(app, '/edit/protection/remove', { name: 'By/form' }, admin)).statusCode, 303)
     assert.equal((await put(app, 'By/form/x', 'x', 'editor')).statusCode, 201)
     const { body } = await get(app, '/edit/audit', { ...BROWSER, ...admin })
-    assert.match(body, /ended the protection of <bdi>By\/form<\/bdi>[^]*protected, with its subpages, <bdi>By\/form<\/bdi>/)
+    assert.match(body, /ended the protection of <bdi>By\/form<[^]*protected, with its subpages, <bdi>By\/form</)
     for (const [name, rule] of /** @type {[string, object][]} */ ([
       ['a\\b', {}], ['stevec', {}], ['a', { reason: 'x'.repeat(201) }], ['a', { reason: 'x\u202Ey' }],
       ['a', { reason: 'x\ny' }], ['a', { role: 'reader' }], ['a', { subpages: { $gt: '' } }], ['a', { more: 1 }]
@@ -289,12 +293,13 @@ test('edits that are committed together are refused one by one', async (t) => {
 })
 
 test('a wiki that knows nobody by name says that it protects nothing', async (t) => {
-  for (const [ACCESS, says] of [['open', /this wiki knows nobody by name[^]*ACCESS=users/], ['read-only', /only be read/]]) {
-    const app = await wiki.build(t, { ACCESS: String(ACCESS) })
+  const says = { open: /this wiki knows nobody by name[^]*ACCESS=users/, 'read-only': /only be read/ }
+  for (const [ACCESS, detail] of Object.entries(says)) {
+    const app = await wiki.build(t, { ACCESS })
     for (const url of ['/edit/protection', '/api/v1/protections']) {
       const answer = await get(app, url)
       assert.equal(answer.statusCode, 403)
-      assert.match(answer.json().detail, /** @type {RegExp} */ (says))
+      assert.match(answer.json().detail, detail)
     }
     assert.doesNotMatch((await get(app, '/api/v1/openapi.json')).body, /protections/)
   }

@@ -109,6 +109,17 @@ async function manage (page, look) {
   await page.getByRole('button', { name: 'Block', exact: true }).click()
   await page.getByRole('button', { name: 'Unblock' }).waitFor()
   await look('a blocked person')
+  await page.goto('/edit/protection')
+  await look('protected pages, none yet')
+  for (const name of [LONG, 'Rules']) {
+    await page.getByLabel('The name of the page').fill(name)
+    await page.getByLabel('Why').fill(LONG.slice(0, 150))
+    await page.getByLabel('With all names below it').check()
+    await page.getByRole('button', { name: 'Protect', exact: true }).click()
+  }
+  await look('protected pages')
+  await page.goto('/edit/text/Rules')
+  await look('the editor of a protected page')
   await page.goto('/edit/audit')
   await look('what administrators did')
   await page.goto('/edit/account')
