@@ -240,7 +240,8 @@ const PROBLEMS = {
   304: 'Nothing has changed since the copy that you have.',
   400: 'The request is not as it is described here.',
   401: 'This wiki takes changes only with a token that it knows (ACCESS=users).',
-  403: 'You may not change anything here (your role, ACCESS=read-only), or the request comes from another site’s page.',
+  403: 'You may not change this (your role, a protected page, ACCESS=read-only), or the request comes from another ' +
+    'site’s page.',
   404: 'There is nothing of that name or number.',
   408: 'The request did not arrive in time.',
   409: 'The name or the address is taken, or there are too many subpages, addresses or watched pages.',
