@@ -16,7 +16,8 @@ const PageProtected = createError(
 )
 const PageProtectedBecause = createError(
   'WIKI_PAGE_PROTECTED',
-  'Nothing was changed: “%s” is protected (%s), and only administrators change it. Propose the change on a talk page.',
+  'Nothing was changed: “%s” is protected (%s), and only administrators change it. ' +
+    'Propose the change on a talk page.',
   403
 )
 export const TooManyRules = createError(
