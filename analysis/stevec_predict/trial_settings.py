@@ -25,7 +25,7 @@ KNOWN_SETTINGS = (
     *("groups", "generators", "resource", "short_link_index", "short_link_reads", "edit_links"),
     *("framework", "write_strategy", "gather_max", "gather_ms", "record_stop"),
     *("trace_ratio", "traceparent", "watchers", "fan_out", "edit_door", "staleness_bound_ms", "beyond_bound_s"),
-    *("revisions", "crawl_per_s", "requests_at_once"),
+    *("revisions", "crawl_times_capacity", "requests_at_once"),
     *("duration_max_s", "bound", "background_vus", "timeout_s"),
 )
 # These invalidate a page when a POST to it passes through them (RFC 9111, section 4.4). The other caches of

@@ -15,7 +15,7 @@ export const options = {
     // Arrivals go round all idle VUs, and each VU has one address.
     crawl: {
       executor: 'constant-arrival-rate',
-      ...{ rate: settings.crawl_per_s, timeUnit: '1s', duration: `${settings.duration_max_s}s` },
+      ...{ rate: settings.crawl_per_s ?? 0, timeUnit: '1s', duration: `${settings.duration_max_s}s` },
       ...{ preAllocatedVUs: settings.vus, maxVUs: settings.vus, gracefulStop: `${settings.timeout_s + 5}s` }
     }
   },

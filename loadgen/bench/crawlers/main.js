@@ -10,23 +10,21 @@ import { parseArgs, promisify } from 'node:util'
 import { claimMachine } from '@stevec/harness/machine-lock'
 import { requireTool } from '@stevec/harness/tools/locate'
 import { meanOf, pairedRatio } from '@stevec/wiki-app/bench/ratio'
-import { addressesOf, lengthOfSweep, pathOfSweep } from '../../scenarios/crawl-addresses.js'
+import { addressesOf, lengthOfSweep } from '../../scenarios/crawl-addresses.js'
+import { measureCapacity } from '../../src/lab/crawl-capacity.js'
 import { startMediawiki } from './mediawiki.js'
-import { ask, inParallel } from './requests.js'
+import { ask } from './requests.js'
 import { startStevec } from './stevec.js'
 
-/** @import {Addresses, Size} from '../../scenarios/crawl-addresses.js' */
+/** @import {Size} from '../../scenarios/crawl-addresses.js' */
 
 const SCRIPT = fileURLToPath(new URL('load.k6.js', import.meta.url))
 const CLIENTS = '127.1.0.1-127.1.39.16'
 const CLIENTS_COUNT = 10_000
 const EDITS_PER_S = 0.5
 const TIMES_CAPACITY = 10
-const CAPACITY_S = 10
 /** Than people visit, who begin after them. */
 const CRAWLS_LONGER_S = 5
-const WARM_UP_MAX = 2_000
-const AT_ONCE = 8
 const RECOVERED_MAX_S = 300
 const QUICK_MS = 1_000
 const OUTPUT_MAX_BYTES = 10_000_000
@@ -34,7 +32,7 @@ const HELP = `Usage: node loadgen/bench/crawlers/main.js [options]
 
 A wiki, its database and its web server share a part of a core. People view pages, chosen by Zipf's
 law, and 5 editors save a page every two seconds. Rounds without and with crawlers take turns.
-Crawlers ask ${TIMES_CAPACITY} times as often as the wiki can show differences, from ${CLIENTS_COUNT} addresses of
+Crawlers ask ${TIMES_CAPACITY} times as often as the wiki can show what they want, from ${CLIENTS_COUNT} addresses of
 127.0.0.0/8, for differences, old revisions and histories, for each once.
 
 Prints a line for each part of a round, and how many times as long people wait beside crawlers.
@@ -62,19 +60,6 @@ const note = (/** @type {string} */ text) => process.stderr.write(`${text}\n`)
  * @typedef {{wiki: string, door: 'cached' | 'source'}} Choice
  * @typedef {import('./stevec.js').Subject} Subject
  */
-
-/** @param {Subject} subject @param {Addresses} addresses @param {Options} options */
-async function capacityOf ({ origin }, addresses, { pages, revisions }) {
-  const [startedAt, until] = [performance.now(), performance.now() + 1_000 * CAPACITY_S]
-  let asked = 0
-  await Promise.all(Array.from({ length: AT_ONCE }, async () => {
-    while (performance.now() < until) {
-      const from = 1 + asked % (revisions - 1)
-      await ask(origin + addresses.difference(asked++ % pages, from, from + 1))
-    }
-  }))
-  return asked / (performance.now() - startedAt) * 1_000
-}
 
 /**
  * Waits until a view is answered quickly again: what crawlers have left waiting would count against the next part.
@@ -154,7 +139,7 @@ async function measure ({ origin, url, first }, { wiki }, options, capacity) {
     ...{ ROLE: 'crawlers', SECONDS: crawlS, CRAWLS_PER_S: crawlsPerS, FROM: (round - 1) * crawlsPerS * (crawlS + 1) },
     ...{ ADDRESSES: CLIENTS_COUNT, READY_URL: readyUrl }
   }, ['--local-ips', CLIENTS])
-  note(`${capacity.toFixed(0)} differences a second; crawlers ask for ${crawlsPerS} addresses a second, ${
+  note(`the wiki can show ${capacity.toFixed(0)} a second; crawlers ask for ${crawlsPerS} addresses a second, ${
     crawlsPerS * crawlS * rounds} of ${lengthOfSweep(options)} in all`)
   if (crawlsPerS * (crawlS + 1) * rounds > lengthOfSweep(options)) {
     note('some addresses come again: ask for more --pages')
@@ -209,15 +194,11 @@ async function main ({ wiki, door }, options) {
   try {
     const subject = await (wiki === 'stevec' ? startStevec : startMediawiki)({ ...options, door, directory, note })
     try {
-      const addresses = addressesOf(wiki, options, subject.first)
-      const length = lengthOfSweep(options)
-      note('asks for all kinds of addresses …')
-      // So that their code is compiled, and from the end: the sweep begins with others.
-      await inParallel(Math.min(WARM_UP_MAX, Math.floor(length / 10)), AT_ONCE, async (index) => {
-        await ask(subject.origin + pathOfSweep(addresses, length - 1 - index, options))
+      note('measures how many of the addresses the wiki can show …')
+      const capacity = await measureCapacity({
+        ...{ url: subject.origin, addresses: addressesOf(wiki, options, subject.first), size: options },
+        ...{ slow: subject.slow, signal: interrupted.signal }
       })
-      await subject.slow()
-      const capacity = await capacityOf(subject, addresses, options)
       conclude(await measure(subject, { wiki, door }, options, capacity))
     } finally {
       await subject.stop()

@@ -2,6 +2,7 @@ import path from 'node:path'
 import { openZone } from '../cloudflare/open-zone.js'
 import { EXIT } from '../exit-codes.js'
 import { UsageError } from '../usage-error.js'
+import { refuseUnlimitedCrawl } from '../lab/crawl-capacity.js'
 import { isLinkFault } from '../lab/link-fault.js'
 import { refuseUnknownDatabases } from '../lab/database.js'
 import { cellsOf, PRESETS } from '../lab/definition.js'
@@ -131,9 +132,10 @@ Examples:
     }
     const jobOf = values.resume ? resumedJob : startedJob
     const newJob = () => jobOf(config, positionals[0], requested)
-    const { profile, origin } = newJob()
+    const { profile, origin, runs } = newJob()
     originOption(origin)
     refuseTwiceLimited(profile, origin)
+    refuseUnlimitedCrawl(runs.map(({ definition }) => definition), { profile, origin, target })
     if (setUp === undefined) requireTool('k6')
     const isQuiet = values.quiet === true || values.json === true
     const progress = createProgress(

@@ -4,6 +4,7 @@ import { recordContradiction } from '../records/contradiction.js'
 import { meanOf } from '../../scenarios/content.js'
 import { pagesNeeded } from '../../scenarios/short-links.js'
 import { isLinkFault } from './link-fault.js'
+import { hasCrawlers } from './settings.js'
 
 /** Caches and the database hold all pages in memory. */
 const PAGES_CHARS_MAX = 2_000_000_000
@@ -88,13 +89,13 @@ const isAtOneEdge = ({ door, cache, edges }) => door === 'cached' && cache === '
  * @returns {string | null}
  */
 function crawlContradiction (settings) {
-  const { crawl_per_s: rate, revisions, resource, fault, background_vus: background } = settings
+  const { revisions, resource, fault, background_vus: background } = settings
   if (revisions > 1 && resource !== 'page') return 'revisions is for resource page'
-  if (rate === 0) return null
+  if (!hasCrawlers(settings)) return null
   if (revisions < 3) return 'crawlers ask for old texts: raise revisions to 3 or more'
   return isAtOneEdge(settings) && fault === null && background === 0 && settings.protocol === 'http'
     ? null
-    : 'crawl_per_s is for the door cached with cache=edge, one edge and plain http, without fault and background'
+    : 'crawlers are for the door cached with cache=edge, one edge and plain http, without fault and background'
 }
 
 /**

@@ -42,6 +42,7 @@ export const GARBAGE_COLLECTION = Object.freeze({ GOGC: '400', GOMEMLIMIT: '1GiB
  * @property {string} [paths_file]  JSON, the path of each page; default /wiki/page-000001 …
  * @property {string | null} [picture_markdown]  that shows a picture in the text of each edit
  * @property {string | null} until_url  replaces the plan's end: the readers run until this address responds
+ * @property {number} [crawl_per_s]  of crawlers: requests
  * @property {string} [begin_url]  that responds when all generators of the trial are ready
  * @property {Record<string, string>} [headers]  of each request
  * @property {Record<string, string>} [hosts]  `host:port` of a door, and the address to connect to instead

@@ -7,6 +7,7 @@ import { waitUntil } from '@stevec/harness/processes'
 import { EDGE_NAMES } from '../stack/edge-names.js'
 import { isCrawled, readCrawl } from './crawl.js'
 import { reconcile } from './reconcile.js'
+import { hasCrawlers } from './settings.js'
 
 /** nginx logs a request after the client has the response; the last lines may take this long. */
 const LATE_MS = 2_000
@@ -19,7 +20,10 @@ export const LOG_ROLES = /** @type {const} */ (['edge', 'origin', 'local'])
 /** By log: `edge`, `origin`, `local`, and of further edges `edge-2` … @typedef {Record<string, number>} PerRole */
 
 /** @typedef {Pick<import('./definition.js').Settings, 'door' | 'cache'>} Doorway */
-/** @typedef {Doorway & Pick<import('./definition.js').Settings, 'resource' | 'edit_door'>} Requested */
+/**
+ * @typedef {Doorway &
+ *   Pick<import('./definition.js').Settings, 'resource' | 'edit_door' | 'crawl_times_capacity'>} Requested
+ */
 
 /**
  * The access logs of a stack, cut into trials.
@@ -29,8 +33,8 @@ export const LOG_ROLES = /** @type {const} */ (['edge', 'origin', 'local'])
 export const createLogs = (stackDirectory, fetch = async () => {}) => ({
   fetch,
   ends: () => logEnds(stackDirectory),
-  waitFor: (/** @type {PerRole} */ starts, /** @type {PerRole} */ expected) =>
-    waitForLogLines(stackDirectory, starts, expected, fetch),
+  waitFor: (/** @type {PerRole} */ starts, /** @type {PerRole} */ expected, withCrawlers = false) =>
+    waitForLogLines(stackDirectory, starts, expected, { fetchLog: fetch, withCrawlers }),
   keep: (/** @type {PerRole} */ starts, /** @type {string} */ directory) => keepLogs(stackDirectory, starts, directory),
   refreshes: (/** @type {PerRole} */ starts) => countRefreshes(stackDirectory, starts),
   /** What crawlers and people asked for, by the log of `role`. */
@@ -43,7 +47,8 @@ export const createLogs = (stackDirectory, fetch = async () => {}) => ({
     /** @type {import('./counter.js').Counter} */ counter
   ) => reconcile({
     ...{ directory, doorRole: logOfDoor(requested), resource: requested.resource, counter },
-    editsApart: requested.edit_door !== null
+    editsApart: requested.edit_door !== null,
+    withCrawlers: hasCrawlers(requested)
   }),
   /**
    * Returns how many lines each log gets from the requests through each edge of a door, or through the door, if
@@ -91,15 +96,20 @@ export function logEnds (stackDirectory) {
  * @param {string} stackDirectory
  * @param {PerRole} starts  bytes, from logEnds
  * @param {PerRole} expected  lines since then
- * @param {() => Promise<void>} [fetchLog]  copies new lines of the origin's log to this machine
+ * @param {object} [options]
+ * @param {() => Promise<void>} [options.fetchLog]  copies new lines of the origin's log to this machine
+ * @param {boolean} [options.withCrawlers]  whose lines do not count
  * @returns {Promise<PerRole>} lines found; fewer than expected if they did not appear in time
  */
-export async function waitForLogLines (stackDirectory, starts, expected, fetchLog = async () => {}) {
+export async function waitForLogLines (
+  stackDirectory, starts, expected, { fetchLog = async () => {}, withCrawlers = false } = {}
+) {
+  const count = withCrawlers ? countLinesOfPeople : countLines
   const found = perRole(stackDirectory, () => 0)
   for (const role of Object.keys(found)) {
     await waitUntil(async () => {
       if (role === 'origin') await fetchLog()
-      found[role] = await countLines(logFile(stackDirectory, role), starts[role])
+      found[role] = await count(logFile(stackDirectory, role), starts[role])
       return found[role] >= expected[role]
     }, LATE_MS)
   }
@@ -175,12 +185,26 @@ const perRole = (stackDirectory, value) =>
  */
 const logFile = (stackDirectory, role) => path.join(stackDirectory, role, 'access.log')
 
+const LINE_FEED = 10
+
+/**
+ * Counts bytes, and decodes no line: logs of a run are large.
+ * @param {string} file
+ * @param {number} start  bytes
+ */
+async function countLines (file, start) {
+  let lines = 0
+  for await (const bytes of /** @type {AsyncIterable<Buffer>} */ (createReadStream(file, { start }))) {
+    for (let at = bytes.indexOf(LINE_FEED); at !== -1; at = bytes.indexOf(LINE_FEED, at + 1)) lines += 1
+  }
+  return lines
+}
+
 /**
  * @param {string} file
  * @param {number} start  bytes
- * @returns {Promise<number>} without those of crawlers
  */
-async function countLines (file, start) {
+async function countLinesOfPeople (file, start) {
   let lines = 0
   const input = createReadStream(file, { start })
   for await (const line of createInterface({ input })) if (!isCrawled(line)) lines += 1

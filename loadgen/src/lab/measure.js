@@ -1,9 +1,11 @@
 import { problemsOfSaves } from '../saves/judge-saves.js'
 import { watchSaves } from '../saves/measure-saves.js'
 import { edgePlace } from '../stack/edge-names.js'
+import { crawlFacts, limitedBySweep } from './crawl.js'
 import { expectedCounter, problemsOf } from './judge.js'
 import { keepMachineUse } from './machine-use.js'
 import { markOf } from './matrix.js'
+import { hasCrawlers } from './settings.js'
 import { storesPages } from './storing.js'
 import { backgroundFacts, probeFacts } from './trial-facts.js'
 import { generateLoad } from './trial-load.js'
@@ -43,8 +45,8 @@ export async function measure (context, trial, directory, elapsed) {
   })
   const counts = await settleCounts(site, settings, samples, logStarts)
   // With crawlers they count what people did not ask for.
-  const wikiTotals = settings.crawl_per_s === 0 ? await totalsSince() : null
-  const crawl = settings.crawl_per_s === 0 ? undefined : (await site.logs.crawl('edge', logStarts)).statuses
+  const wikiTotals = hasCrawlers(settings) ? null : await totalsSince()
+  const crawl = await readSweep(site, load.crawl, logStarts)
   await site.logs.keep(logStarts, directory)
   const records = settled === undefined || samples.probe === null
     ? undefined
@@ -74,13 +76,13 @@ export async function measure (context, trial, directory, elapsed) {
       ...records === undefined || samples.probe === null ? [] : problemsOfSaves(settings, samples.probe, records),
       ...disagreements,
       ...samples.unreadable,
-      ...problemsOfCrawl(load.crawl)
+      ...problemsOfCrawl(load.crawl?.k6)
     ],
     warm_up: warmUp,
     ...factsOf(findings, { load, samples, vus: settings.background_vus }),
     ...records === undefined ? {} : { records },
-    ...crawl === undefined ? {} : { crawl: { k6: load.crawl, statuses: crawl } },
-    saturation: keepMachineUse({ ...load, directory, site, samples: samples.probe, settings })
+    ...crawl === undefined ? {} : { crawl },
+    saturation: limitedBySweep(keepMachineUse({ ...load, directory, site, samples: samples.probe, settings }), crawl)
   }
 }
 
@@ -153,14 +155,16 @@ async function watchTotals (site) {
 async function settleCounts (site, settings, { sent, served, apart, placed }, logStarts) {
   const { logs } = site
   const sentEach = sentThroughEach(settings, sent - apart, placed)
-  await logs.waitFor(logStarts, logs.linesOf(settings, sentEach, 0))
+  const waitFor = (/** @type {import('./logs.js').PerRole} */ expected) =>
+    logs.waitFor(logStarts, expected, hasCrawlers(settings))
+  await waitFor(logs.linesOf(settings, sentEach, 0))
   const refreshes = await logs.refreshes(logStarts)
   // No client waits for the edge's own refreshes: some may still be in flight.
-  await logs.waitFor(logStarts, logs.linesOf(settings, sentEach, sent - served + refreshes))
+  await waitFor(logs.linesOf(settings, sentEach, sent - served + refreshes))
   const counted = await site.readCounter()
-  const counter = settings.crawl_per_s === 0 ? counted : await countOfPeople(logs, logStarts, counted)
+  const counter = hasCrawlers(settings) ? await countOfPeople(logs, logStarts, counted) : counted
   const logLinesExpected = logs.linesOf(settings, sentEach, counter.requests)
-  const logLines = await logs.waitFor(logStarts, logLinesExpected)
+  const logLines = await waitFor(logLinesExpected)
   return { counter, refreshes, logLines, logLinesExpected }
 }
 
@@ -182,8 +186,16 @@ async function countOfPeople (logs, logStarts, counted) {
   return { requests: reads + writes, reads, writes }
 }
 
-/** @param {import('./generator.js').GeneratorFacts | null} k6  null: no crawlers */
-const problemsOfCrawl = (k6) => k6 === null || k6.exit_code === 0
+/**
+ * @param {import('./site.js').Site} site
+ * @param {import('./crawl.js').Crawled | null} crawled
+ * @param {import('./logs.js').PerRole} logStarts
+ */
+const readSweep = async ({ logs }, crawled, logStarts) =>
+  crawled === null ? undefined : crawlFacts(crawled, (await logs.crawl('edge', logStarts)).statuses)
+
+/** @param {import('./generator.js').GeneratorFacts} [k6]  undefined: no crawlers */
+const problemsOfCrawl = (k6) => k6 === undefined || k6.exit_code === 0
   ? []
   : [`the crawlers' k6 ended with ${k6.exit_code}: ${k6.message}`]
 

@@ -5,7 +5,9 @@ import { gitState, readManifest, SCHEMA_VERSION, versions, whileRunning } from '
 import { markOf, planRun } from './matrix.js'
 import { isDecidable } from './power.js'
 import { generatorName } from './probe.js'
+import { round } from './generator.js'
 import { createRunDirectory } from './results.js'
+import { hasCrawlers } from './settings.js'
 import { refuseChanges, refuseDifferences } from './resume.js'
 import { sumOf, totalsOf } from './totals.js'
 import { runTrial, trialName } from './trial.js'
@@ -61,7 +63,9 @@ export async function runExperiment (options) {
   let totals = sumOf([...done.values()].map(totalsOf))
   await whileRunning({ directory, manifest, signal }, async () => {
     manifest.warm_up_requests = await prepareFirst(options.site, rest) ?? manifest.warm_up_requests
-    totals = sumOf([totals, ...await runTrials(options, rest, trials.length)])
+    manifest.crawl_capacity_per_s ??= await crawlCapacity(options, rest)
+    const crawlCapacityPerS = manifest.crawl_capacity_per_s
+    totals = sumOf([totals, ...await runTrials({ ...options, crawlCapacityPerS }, rest, trials.length)])
     if (lastRepetition === Infinity) return
     manifest.repetitions_done = Math.min(lastRepetition, definition.repetitions)
     return left.length > rest.length ? 'partial' : 'complete'
@@ -166,17 +170,33 @@ async function prepareFirst (site, [first]) {
 }
 
 /**
+ * Measures once a run, so that all crawlers ask equally often.
  * @param {RunOptions} options
+ * @param {PlannedTrial[]} trials
+ * @returns {Promise<number | undefined>} undefined without crawlers
+ */
+async function crawlCapacity ({ site, progress }, trials) {
+  const crawled = trials.find(({ settings }) => hasCrawlers(settings))
+  if (crawled === undefined || site.measureCrawlCapacity === undefined) return undefined
+  progress.note('measuring how many old texts the wiki can show …')
+  await site.prepare(crawled.settings, markOf(crawled))
+  const perS = await site.measureCrawlCapacity(crawled.settings)
+  progress.note(`the wiki can show ${perS.toFixed(1)} a second`)
+  return round(perS)
+}
+
+/**
+ * @param {RunOptions & Pick<import('./trial.js').TrialContext, 'crawlCapacityPerS'>} options
  * @param {PlannedTrial[]} rest  trials that are not done yet
  * @param {number} total  trials of the run
  * @returns {Promise<import('./totals.js').Totals[]>} of each
  * @throws {Error} when three trials in a row could not run at all
  */
 async function runTrials (
-  { directory, site, remote, signal, progress, watchPort, threads, wallClockMs }, rest, total
+  { directory, site, remote, signal, progress, watchPort, threads, wallClockMs, crawlCapacityPerS }, rest, total
 ) {
   const trialsDirectory = path.join(directory, 'trials')
-  const context = { site, trialsDirectory, remote, signal, watchPort, threads, wallClockMs }
+  const context = { site, trialsDirectory, remote, signal, watchPort, threads, wallClockMs, crawlCapacityPerS }
   const totals = []
   let brokenInARow = 0
   progress.trialsBegin(rest.length)

@@ -69,7 +69,7 @@
  * @property {'requests' | 'either'} bound
  * @property {number} background_vus
  * @property {number} revisions  of each page, before the first trial
- * @property {number} crawl_per_s  addresses that crawlers ask for; 0: no crawlers
+ * @property {number} crawl_times_capacity  crawlers ask for so many times what the wiki can show; 0: no crawlers
  * @property {number | null} requests_at_once  from the origin's nginx to the wiki; null: any number
  * @property {number} timeout_s
  */
@@ -135,7 +135,7 @@ export const DEFAULT_SETTINGS = Object.freeze({
   bound: 'requests',
   background_vus: 0,
   revisions: 1,
-  crawl_per_s: 0,
+  crawl_times_capacity: 0,
   requests_at_once: null,
   timeout_s: 60
 })
@@ -145,3 +145,6 @@ export const DEFAULT_SETTINGS = Object.freeze({
  * @param {Pick<Settings, 'resource'>} settings
  */
 export const hasOwnService = ({ resource }) => resource === 'record' || resource === 'watched-page'
+
+/** @param {Pick<Settings, 'crawl_times_capacity'>} settings */
+export const hasCrawlers = ({ crawl_times_capacity: times }) => times > 0

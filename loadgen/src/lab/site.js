@@ -4,6 +4,7 @@ import { mongodUri } from '@stevec/harness/mongod'
 import { replicaSetUri } from '@stevec/harness/replica-set'
 import { needsPurges } from '@stevec/wiki-app/cache-policy'
 import { readSaving } from '../saves/waiting.js'
+import { addressesOf } from '../../scenarios/crawl-addresses.js'
 import { emptyCache } from '../stack/cache.js'
 import { forgetShortLinks } from '../stack/shared.js'
 import { flexiblePorts } from '../stack/stack-ports.js'
@@ -14,6 +15,7 @@ import { purgeAndProveCold } from './cold.js'
 import { readCounters } from './counter.js'
 import { createDatabases } from './database.js'
 import { GROWTH_MAX_BYTES } from './disk.js'
+import { measureCapacity } from './crawl-capacity.js'
 import { causeFault } from './fault.js'
 import { createLabStack } from './lab-stack.js'
 import { createLogs } from './logs.js'
@@ -170,10 +172,9 @@ function createStackSite ({
       })
     },
 
-    causeFault: faultsOf({ origin, stack, signal }),
+    ...{ causeFault: faultsOf({ origin, stack, signal }), measureCrawlCapacity: crawlCapacityOf({ stack, signal }) },
 
     ...askersOf(wikiUrls),
-
     // The lab's own stack accepts any trial.
     async admit () {},
 
@@ -222,6 +223,18 @@ const faultsOf = ({ origin, stack, signal }) => async (fault, { generators, hasR
   return causeFault({ fault, origin, door: doors.source, linksApi, signal, hasResponse, onKill })
 }
 
+/**
+ * @param {Pick<Parameters<typeof createStackSite>[0], 'stack' | 'signal'>} parts
+ * @returns {Site['measureCrawlCapacity']}
+ */
+const crawlCapacityOf = ({ stack, signal }) => async (settings) => {
+  await stack.disengage()
+  return measureCapacity({
+    ...{ url: stack.state().doors.source.url, addresses: addressesOf('stevec', settings, 0), size: settings, signal },
+    slow: () => stack.engage(settings.origin_delay_ms)
+  })
+}
+
 /** @typedef {Record<import('../stack/doors.js').DoorName, import('../stack/doors.js').Door>} Doors */
 
 /**
@@ -256,6 +269,8 @@ const faultsOf = ({ origin, stack, signal }) => async (fault, { generators, hasR
  * @property {(settings: import('./definition.js').Settings) =>
  *   () => Promise<import('./traces.js').TrialTraces | null>} [watchTraces]  counts the wiki's spans from now on; the
  *   returned function waits for them after the trial. null: no traces; absent where the wiki is somebody else's
+ * @property {(settings: import('./definition.js').Settings) => Promise<number>} [measureCrawlCapacity]  old texts that
+ *   the prepared wiki can show a second; absent where the wiki is somebody else's
  * @property {(fault: NonNullable<import('./definition.js').Settings['fault']>,
  *   during: {generators: import('./generator.js').Generators, hasResponse: () => Promise<boolean>}) =>
  *   Promise<import('./fault.js').FaultTimes>} causeFault  `hasResponse`: whether a request of the trial has a response

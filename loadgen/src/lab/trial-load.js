@@ -1,9 +1,10 @@
 import { startBackground } from './background.js'
-import { startCrawl } from './crawl.js'
+import { startCrawl, sweepOf } from './crawl.js'
 import { watchMachine } from '../machine/watch.js'
 import { createGenerators } from './generator.js'
 import { keepOriginSamples } from './origin-samples.js'
 import { combined, startProbe } from './probe.js'
+import { hasCrawlers } from './settings.js'
 
 /** @typedef {Awaited<ReturnType<typeof generateLoad>>} TrialLoad */
 
@@ -18,6 +19,7 @@ import { combined, startProbe } from './probe.js'
  * @property {AbortSignal} signal
  * @property {number} [watchPort]  of k6's dashboard
  * @property {number} [threads]  see GeneratorOptions
+ * @property {number} [crawlCapacityPerS]  see TrialContext
  */
 
 /**
@@ -47,15 +49,17 @@ export async function generateLoad (options) {
  * @param {import('./generator.js').Generators} generators
  */
 async function runGenerators (
-  { site, settings, probeSettings, logStarts, directory, remote, signal, watchPort, threads }, generators
+  { site, settings, probeSettings, logStarts, directory, remote, signal, watchPort, threads, crawlCapacityPerS },
+  generators
 ) {
   const { background_vus: vus, fault: planned } = settings
   const background = vus === 0
     ? null
     : await startBackground({ generators, probe: probeSettings, vus, directory, signal })
-  const crawl = settings.crawl_per_s === 0
+  const sweep = hasCrawlers(settings) ? sweepOf(settings, capacityOf(crawlCapacityPerS)) : null
+  const crawl = sweep === null
     ? null
-    : await startCrawl({ generators, probe: probeSettings, directory, signal })
+    : await startCrawl({ generators, probe: probeSettings, sweep, directory, signal })
   const probe = await startProbe({ generators, remote, directory, settings: probeSettings, watchPort, threads })
   const hasResponse = async () => {
     await site.logs.fetch()
@@ -67,7 +71,7 @@ async function runGenerators (
     throw error
   })
   const backgroundK6 = background === null ? null : await background.stop()
-  const crawlK6 = crawl === null ? null : await crawl.done
+  const crawled = crawl === null ? null : await crawl.done
   const { each, ...found } = await probe.finish()
   return {
     k6: combined(each),
@@ -76,9 +80,18 @@ async function runGenerators (
     background: background === null || backgroundK6 === null
       ? null
       : { k6: backgroundK6, csvFile: background.csvFile },
-    crawl: crawlK6,
+    crawl: crawled,
     fault: faultTimes
   }
+}
+
+/**
+ * @param {number} [perS]
+ * @throws {Error} where the run could not measure it
+ */
+function capacityOf (perS) {
+  if (perS !== undefined) return perS
+  throw new Error('how many old texts the wiki can show is not known: crawlers need a stack of the lab')
 }
 
 /** @param {import('./logs.js').PerRole} sizes */

@@ -17,6 +17,7 @@ import { measureRecords } from '../records/measure-records.js'
  * @property {AbortSignal} signal
  * @property {number} [watchPort]  of k6's dashboard
  * @property {number} [threads]  see GeneratorOptions
+ * @property {number} [crawlCapacityPerS]  old texts that the wiki can show
  * @property {() => number} [wallClockMs]  time of day; only `stevec verify` passes another clock, which steps
  */
 

@@ -107,11 +107,12 @@ export async function readSamples (directory, resource, takes = () => true) {
 /**
  * @param {string} directory
  * @param {string} role
+ * @param {boolean} [withCrawlers]  whose lines do not count
  */
-export async function readLog (directory, role) {
+export async function readLog (directory, role, withCrawlers = false) {
   const witness = newWitness()
   await eachLine(path.join(directory, `${role}.log.gz`), (line) => {
-    if (isCrawled(line)) return
+    if (withCrawlers && isCrawled(line)) return
     const {
       method,
       uri,
