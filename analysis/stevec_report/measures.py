@@ -69,6 +69,9 @@ MEASURES = {
     "p50_ms": _time(lambda o: o.stats.p50_ms),
     "p95_ms": _time(lambda o: o.stats.p95_ms),
     "p99_ms": _time(lambda o: o.stats.p99_ms),
+    # People's views and saves apart: a few saves would be most of the p99 of both.
+    "read_p99_ms": _time(lambda o: o.stats.read_p99.centre if o.stats.read_p99 else None),
+    "write_p95_ms": _time(lambda o: o.stats.write_p95.centre if o.stats.write_p95 else None),
     "answered_per_s": _time(lambda o: o.stats.completed_per_s),
     # How long a purge takes is in the age of a copy.
     "staleness_max_s": _time(lambda o: (o.stats.freshness["staleness_max_s"] or 0.0) if o.stats.freshness else None),

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from stevec_report.compact_form import Compact, read_compact
+from stevec_report.crawl_facts import CrawlFacts, read_crawl
 from stevec_report.fan_out_facts import FanOutFacts, read_fan_out
 from stevec_report.json_fields import (
     get,
@@ -68,7 +69,8 @@ class TrialRecord:
     `compact` is None unless the trial is in its compact form.
     `refreshes` are the requests that the edge sent on its own; `purges` is None under a policy without purges.
     `wiki_totals` is None if not recorded, and where no wiki has totals.
-    `records` is None but in trials of records, `fan_out` but in trials of watched pages.
+    `records` is None but in trials of records, `fan_out` but in trials of watched pages,
+    `crawl` but beside crawlers.
     `clock_skew_bound_ms`: two samples of different machines can be the wrong way round by so much; 0 for one machine.
     """
 
@@ -111,6 +113,7 @@ class TrialRecord:
     clock_skew_bound_ms: float = 0.0
     records: RecordCounts | None = None
     fan_out: FanOutFacts | None = None
+    crawl: CrawlFacts | None = None
 
     @property
     def limit(self) -> str | None:
@@ -196,6 +199,7 @@ def read_record(value: dict[str, Any], number: int, doors: Container[str], plans
         clock_skew_bound_ms=_read_bound(value),
         records=read_record_counts(value.get("records")),
         fan_out=read_fan_out(value.get("fan_out")),
+        crawl=read_crawl(value.get("crawl")),
     )
 
 

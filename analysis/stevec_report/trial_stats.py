@@ -12,6 +12,8 @@ from stevec_report.early import EarlyTime
 from stevec_report.failure_kinds import count_failures
 from stevec_report.freshness import ClusterSums, measure_files
 from stevec_report.freshness.trial import TOLERANCE_MS
+from stevec_report.intervals import Interval
+from stevec_report.kind_percentiles import percentile_of
 from stevec_report.order_statistics import enough, ranks
 from stevec_report.sample_table import CACHE_SERVED, DONE_AT
 from stevec_report.tolerance import TOLERATED_MS
@@ -79,6 +81,8 @@ class TrialStats:
     early: dict[str, EarlyTime] = field(default_factory=dict)  # by kind of request
     clusters: ClusterSums | None = None  # of the reads of `freshness`
     percentile_bounds_ms: dict[float, tuple[float, float]] = field(default_factory=dict)  # {level: (low, high)}
+    read_p99: Interval | None = None  # in ms, of answered reads alone; None where they are too few
+    write_p95: Interval | None = None  # the same of writes, of which a trial rarely has the 1000 that a p99 needs
     cut_off: int = 0  # requests that the wiki may have counted although a fault, or the client, ended them
 
     @property
@@ -189,6 +193,8 @@ def condense(
         wait_ms=int(waited_ns) / 1e6 / requests,
         percentiles_ms=tuple(percentiles) if percentiles else None,
         percentile_bounds_ms=_percentile_bounds(database, file, answered),
+        read_p99=percentile_of(database, file, 0.99, "is_read"),
+        write_p95=percentile_of(database, file, 0.95, "NOT is_read"),
         failure_kinds=count_failures(database, file) if row["failures"] else {},
         freshness=freshness.summary() if freshness else None,
         clusters=freshness.clusters if freshness else None,

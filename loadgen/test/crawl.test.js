@@ -103,13 +103,13 @@ test('crawlers need old texts, an edge whose log shows them, and a wiki with a s
   const profileOf = (/** @type {string} */ name, cpu = false) => /** @type {any} */ (
     { name, asked: readProfile(name).profile, applied: { cpu }, missing: ['limiting the CPU needs root'] }
   )
-  const none = { profile: profileOf('none'), target: null }
+  const none = { profile: profileOf('none'), zone: null }
   assert.throws(() => refuseUnlimitedCrawl(crawlers, none), /share of a core only.*add --profile quarter-core/)
-  const unable = { profile: profileOf('quarter-core'), target: null }
+  const unable = { profile: profileOf('quarter-core'), zone: null }
   assert.throws(() => refuseUnlimitedCrawl(crawlers, unable), /cannot limit .*needs root.*run it as root/)
-  const zone = { ...none, target: { zone: 'example.com' } }
+  const zone = { ...none, zone: { zone: 'example.com' } }
   assert.throws(() => refuseUnlimitedCrawl(crawlers, zone), /leave --target out/)
-  refuseUnlimitedCrawl(crawlers, { profile: profileOf('quarter-core', true), target: null })
+  refuseUnlimitedCrawl(crawlers, { profile: profileOf('quarter-core', true), zone: null })
   refuseUnlimitedCrawl(crawlers, { ...none, origin: 'board' })
   refuseUnlimitedCrawl([loadDefinition('read-hot', 'quick')], none)
 })

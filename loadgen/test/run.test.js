@@ -305,6 +305,7 @@ describe('a run that cannot begin', () => {
       [['run', 'study', '--only', 'E9'], /the study has no "E9"; it has: E1 read-hot/, 2],
       [['run', 'read-hot', '--only', 'source'], /--only of an experiment is factor=level/, 2],
       [['run', 'read-hot', '--profile', 'moon'], /there is no profile "moon"/, 2],
+      [['run', 'crawlers'], /share of a core only, so that k6 can send it; add --profile quarter-core/, 2],
       [['run', '--resume'], /there is no unfinished run/, 2],
       [['run', 'read-hot', '--preset', 'huge'], /--preset is quick, sample, full, not "huge"/, 2],
       [['run', 'read-hot', '--seed', 'x'], /--seed must be a whole number from 0 to 4294967295, not "x"/, 2],

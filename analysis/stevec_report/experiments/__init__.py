@@ -15,6 +15,7 @@ from types import ModuleType
 from stevec_report.experiments import (
     at_once,
     caches,
+    crawlers,
     edit_to_fresh,
     fan_out,
     flash_crowd,
@@ -52,6 +53,7 @@ _MODULES = {
     "freshness-under-faults": freshness_under_faults,
     "edit-to-fresh": edit_to_fresh,
     "caches": caches,
+    "crawlers": crawlers,
     "origins": origins,
     "hosts": hosts,
     "short-links": short_links,

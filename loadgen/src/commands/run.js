@@ -132,10 +132,10 @@ Examples:
     }
     const jobOf = values.resume ? resumedJob : startedJob
     const newJob = () => jobOf(config, positionals[0], requested)
-    const { profile, origin, runs } = newJob()
+    const { profile, origin, runs, target: zone } = newJob()
     originOption(origin)
     refuseTwiceLimited(profile, origin)
-    refuseUnlimitedCrawl(runs.map(({ definition }) => definition), { profile, origin, target })
+    refuseUnlimitedCrawl(runs.map(({ definition }) => definition), { profile, origin, zone })
     if (setUp === undefined) requireTool('k6')
     const isQuiet = values.quiet === true || values.json === true
     const progress = createProgress(

@@ -52,14 +52,14 @@ export async function measureCapacity ({
  * @param {object} where
  * @param {import('../profile/profile.js').Profile} where.profile
  * @param {string} [where.origin]  as --origin
- * @param {unknown} where.target  null: a stack of the lab
+ * @param {unknown} where.zone  null: a stack of the lab
  * @throws {UsageError} where crawlers would share all cores with the wiki: k6 could not send what is to be too much
  */
-export function refuseUnlimitedCrawl (definitions, { profile, origin = 'local', target }) {
+export function refuseUnlimitedCrawl (definitions, { profile, origin = 'local', zone }) {
   const crawled = definitions.find((definition) => cellsOf(definition).some(({ settings }) => hasCrawlers(settings)))
   if (crawled === undefined) return
   const what = `${crawled.name} has crawlers, which ask for several times what the wiki can show`
-  if (target !== null) throw new UsageError(`${what}: they need a stack of the lab; leave --target out`)
+  if (zone !== null) throw new UsageError(`${what}: they need a stack of the lab; leave --target out`)
   if (origin !== 'local' || profile.applied.cpu) return
   throw new UsageError(profile.asked.origin.cpu_share === null
     ? `${what}: the wiki must have a share of a core only, so that k6 can send it; add --profile quarter-core`
