@@ -121,6 +121,8 @@ def _write_json(file: Path, value: dict[str, Any], compact: dict[str, Any]) -> N
 def _remove_raw(folder: Path, files: dict[str, str]) -> None:
     for name in ("samples.csv.gz", "background.csv.gz", *(f"{log}.log.gz" for log in LOG_NAMES)):
         (folder / name).unlink(missing_ok=True)
+    for file in folder.glob("*-crawl.log.gz"):
+        file.unlink()
     for file in folder.glob("*.parquet"):
         if file.name not in files:
             file.unlink()

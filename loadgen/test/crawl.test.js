@@ -1,14 +1,15 @@
 import assert from 'node:assert/strict'
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { test } from 'node:test'
+import { gunzipSync } from 'node:zlib'
 import { crawlFacts, isCrawled, limitedBySweep, readCrawl, startCrawl, sweepOf } from '../src/lab/crawl.js'
 import { refuseUnlimitedCrawl } from '../src/lab/crawl-capacity.js'
 import { contradiction } from '../src/lab/contradiction.js'
 import { loadDefinition } from '../src/lab/definition.js'
 import { createGenerators } from '../src/lab/generator.js'
-import { LOG_ROLES, waitForLogLines } from '../src/lab/logs.js'
+import { keepLogs, LOG_ROLES, waitForLogLines } from '../src/lab/logs.js'
 import { DEFAULT_SETTINGS } from '../src/lab/settings.js'
 import { readProfile } from '../src/profile/profile.js'
 
@@ -47,7 +48,7 @@ test('crawlers ask for old texts, histories and differences, and people for none
   assert.deepEqual(await readCrawl(file, start), { statuses: { 200: 1, 503: 2 }, reads: 3, writes: 1 })
 })
 
-test('only a trial with crawlers leaves their lines out of its count', async (t) => {
+test('a trial with crawlers counts and keeps their lines apart', async (t) => {
   const directory = folder(t)
   for (const role of LOG_ROLES) {
     mkdirSync(path.join(directory, role))
@@ -57,6 +58,10 @@ test('only a trial with crawlers leaves their lines out of its count', async (t)
   assert.equal((await waitForLogLines(directory, starts, { edge: 7, origin: 0, local: 0 })).edge, 7)
   const expected = { edge: 4, origin: 0, local: 0 }
   assert.equal((await waitForLogLines(directory, starts, expected, { withCrawlers: true })).edge, 4)
+  await keepLogs(directory, starts, directory, true)
+  const kept = (/** @type {string} */ name) => gunzipSync(readFileSync(path.join(directory, name))).toString()
+  assert.equal(kept('edge.log.gz'), LINES.slice(3).join(''), 'the witnesses compare these')
+  assert.equal(kept('edge-crawl.log.gz'), LINES.slice(0, 3).join(''))
 })
 
 test('crawlers that are not there in time make the trial invalid, with the reason', async (t) => {

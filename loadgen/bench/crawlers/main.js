@@ -32,8 +32,8 @@ const HELP = `Usage: node loadgen/bench/crawlers/main.js [options]
 
 A wiki, its database and its web server share a part of a core. People view pages, chosen by Zipf's
 law, and 5 editors save a page every two seconds. Rounds without and with crawlers take turns.
-Crawlers ask ${TIMES_CAPACITY} times as often as the wiki can show what they want, from ${CLIENTS_COUNT} addresses of
-127.0.0.0/8, for differences, old revisions and histories, for each once.
+Crawlers ask ${TIMES_CAPACITY} times as often as the wiki can show what they ask for, from ${CLIENTS_COUNT} addresses
+of 127.0.0.0/8, for differences, old revisions and histories, for each once.
 
 Prints a line for each part of a round, and how many times as long people wait beside crawlers.
 

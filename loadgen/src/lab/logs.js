@@ -7,7 +7,6 @@ import { waitUntil } from '@stevec/harness/processes'
 import { EDGE_NAMES } from '../stack/edge-names.js'
 import { isCrawled, readCrawl } from './crawl.js'
 import { reconcile } from './reconcile.js'
-import { hasCrawlers } from './settings.js'
 
 /** nginx logs a request after the client has the response; the last lines may take this long. */
 const LATE_MS = 2_000
@@ -20,10 +19,7 @@ export const LOG_ROLES = /** @type {const} */ (['edge', 'origin', 'local'])
 /** By log: `edge`, `origin`, `local`, and of further edges `edge-2` … @typedef {Record<string, number>} PerRole */
 
 /** @typedef {Pick<import('./definition.js').Settings, 'door' | 'cache'>} Doorway */
-/**
- * @typedef {Doorway &
- *   Pick<import('./definition.js').Settings, 'resource' | 'edit_door' | 'crawl_times_capacity'>} Requested
- */
+/** @typedef {Doorway & Pick<import('./definition.js').Settings, 'resource' | 'edit_door'>} Requested */
 
 /**
  * The access logs of a stack, cut into trials.
@@ -35,7 +31,8 @@ export const createLogs = (stackDirectory, fetch = async () => {}) => ({
   ends: () => logEnds(stackDirectory),
   waitFor: (/** @type {PerRole} */ starts, /** @type {PerRole} */ expected, withCrawlers = false) =>
     waitForLogLines(stackDirectory, starts, expected, { fetchLog: fetch, withCrawlers }),
-  keep: (/** @type {PerRole} */ starts, /** @type {string} */ directory) => keepLogs(stackDirectory, starts, directory),
+  keep: (/** @type {PerRole} */ starts, /** @type {string} */ directory, withCrawlers = false) =>
+    keepLogs(stackDirectory, starts, directory, withCrawlers),
   refreshes: (/** @type {PerRole} */ starts) => countRefreshes(stackDirectory, starts),
   /** What crawlers and people asked for, by the log of `role`. */
   crawl: (/** @type {LogRole} */ role, /** @type {PerRole} */ starts) =>
@@ -47,8 +44,7 @@ export const createLogs = (stackDirectory, fetch = async () => {}) => ({
     /** @type {import('./counter.js').Counter} */ counter
   ) => reconcile({
     ...{ directory, doorRole: logOfDoor(requested), resource: requested.resource, counter },
-    editsApart: requested.edit_door !== null,
-    withCrawlers: hasCrawlers(requested)
+    editsApart: requested.edit_door !== null
   }),
   /**
    * Returns how many lines each log gets from the requests through each edge of a door, or through the door, if
@@ -148,19 +144,33 @@ export function logOfDoor ({ door, cache }) {
 }
 
 /**
- * Saves the part of each log that a trial wrote as <role>.log.gz.
+ * Saves the part of each log that a trial wrote as <role>.log.gz; the lines of crawlers go to <role>-crawl.log.gz, so
+ * that the other files have what the witnesses compare.
  * @param {string} stackDirectory
  * @param {PerRole} starts  bytes
  * @param {string} directory
+ * @param {boolean} [withCrawlers]
  */
-export async function keepLogs (stackDirectory, starts, directory) {
+export async function keepLogs (stackDirectory, starts, directory, withCrawlers = false) {
   for (const role of logRoles(stackDirectory)) {
-    await pipeline(
-      createReadStream(logFile(stackDirectory, role), { start: starts[role] }),
-      createGzip(),
-      createWriteStream(path.join(directory, `${role}.log.gz`))
-    )
+    const read = () => createReadStream(logFile(stackDirectory, role), { start: starts[role] })
+    const keep = (/** @type {AsyncIterable<Buffer | string>} */ lines, /** @type {string} */ name) =>
+      pipeline(lines, createGzip(), createWriteStream(path.join(directory, `${name}.log.gz`)))
+    if (withCrawlers) {
+      await keep(linesWhere(read(), (line) => !isCrawled(line)), role)
+      await keep(linesWhere(read(), isCrawled), `${role}-crawl`)
+    } else {
+      await keep(read(), role)
+    }
   }
+}
+
+/**
+ * @param {import('node:stream').Readable} input
+ * @param {(line: string) => boolean} isWanted
+ */
+async function * linesWhere (input, isWanted) {
+  for await (const line of createInterface({ input })) if (isWanted(line)) yield `${line}\n`
 }
 
 /**

@@ -47,7 +47,7 @@ export async function measure (context, trial, directory, elapsed) {
   // With crawlers they count what people did not ask for.
   const wikiTotals = hasCrawlers(settings) ? null : await totalsSince()
   const crawl = await readSweep(site, load.crawl, logStarts)
-  await site.logs.keep(logStarts, directory)
+  await site.logs.keep(logStarts, directory, hasCrawlers(settings))
   const records = settled === undefined || samples.probe === null
     ? undefined
     : await saves?.compare(settled, samples.probe)

@@ -19,7 +19,6 @@ const NAMED_MAX = 3
  *   door; null: the door's cache keeps no such log
  * @param {import('../../scenarios/short-links.js').Resource} [options.resource]  that was requested; default: pages
  * @param {boolean} [options.editsApart]  whether edits went to the origin past the door
- * @param {boolean} [options.withCrawlers]  whose lines in the logs do not count
  * @param {import('./counter.js').Counter} options.counter
  * @returns {Promise<string[]>} the disagreements, in sentences
  */
@@ -33,13 +32,13 @@ export async function reconcile (options) {
 }
 
 /** @param {Parameters<typeof reconcile>[0]} options */
-async function compare ({ directory, doorRole, resource = 'page', editsApart = false, withCrawlers = false, counter }) {
+async function compare ({ directory, doorRole, resource = 'page', editsApart = false, counter }) {
   const isStored = (/** @type {string} */ role) => existsSync(path.join(directory, `${role}.log.gz`))
   if (!isStored('origin')) return []
   const isRead = (/** @type {string} */ method) => method === 'GET'
   const client = await readSamples(directory, resource, editsApart ? isRead : undefined)
   const edits = editsApart ? await readSamples(directory, resource, (method) => !isRead(method)) : null
-  const origin = await readLog(directory, 'origin', withCrawlers)
+  const origin = await readLog(directory, 'origin')
   /** @type {string[]} */
   const problems = []
   const { reads, writes } = origin
@@ -54,7 +53,7 @@ async function compare ({ directory, doorRole, resource = 'page', editsApart = f
     ? [{ witness: origin, seen: client.seen, name: 'its door' }]
     : await Promise.all((isPlaced ? edges : [doorRole].flatMap((role) => role ?? [])).filter(isStored)
       .map(async (role, index) => ({
-        witness: await readLog(directory, role, withCrawlers),
+        witness: await readLog(directory, role),
         seen: isPlaced ? client.seenAt.get(edgePlace(index)) ?? new Map() : client.seen,
         name: isPlaced ? role : 'its door'
       })))

@@ -3,7 +3,6 @@ import path from 'node:path'
 import { pipeline } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import { linkPath } from '../../scenarios/short-links.js'
-import { isCrawled } from './crawl.js'
 import { NEVER_SENT } from './failure.js'
 import { linesOf, SERVED_BY_CACHE } from './samples.js'
 
@@ -107,12 +106,10 @@ export async function readSamples (directory, resource, takes = () => true) {
 /**
  * @param {string} directory
  * @param {string} role
- * @param {boolean} [withCrawlers]  whose lines do not count
  */
-export async function readLog (directory, role, withCrawlers = false) {
+export async function readLog (directory, role) {
   const witness = newWitness()
   await eachLine(path.join(directory, `${role}.log.gz`), (line) => {
-    if (withCrawlers && isCrawled(line)) return
     const {
       method,
       uri,
