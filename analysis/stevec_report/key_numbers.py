@@ -33,6 +33,8 @@ NAMES = {  # of measures: label and unit; shares are shown in per cent
     "p50_ms": ("median response time", "ms"),
     "p95_ms": ("p95 of response times", "ms"),
     "p99_ms": ("p99 of response times", "ms"),
+    "read_p99_ms": ("p99 of response times of reads", "ms"),
+    "write_p95_ms": ("p95 of response times of writes", "ms"),
     "answered_per_s": ("requests answered", "1/s"),
     "requests_per_cpu_s": ("requests answered in a CPU second", ""),
     "requests_per_wiki_cpu_s": ("requests answered in a CPU second of the wiki", ""),

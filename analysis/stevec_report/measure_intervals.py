@@ -10,7 +10,7 @@ from stevec_report.measures import MEASURES
 from stevec_report.outcomes import MeasuredOutcome
 
 SHARES = ("hit_ratio", "origin_offload", "failed_ratio")  # and stale_ratio, whose interval counts edits
-MEANS = ("mean_ms", "wait_ms")
+GEOMETRIC = ("mean_ms", "wait_ms", "read_p99_ms", "write_p95_ms")
 LEVELS = {"p50_ms": 0.5, "p95_ms": 0.95, "p99_ms": 0.99}
 
 
@@ -21,7 +21,7 @@ def interval_of(analysis: Analysis, measure: str, trials: Sequence[MeasuredOutco
     """
     if measure == "stale_ratio":
         return staleness.ratio_of(analysis, trials)
-    if measure in MEANS:
+    if measure in GEOMETRIC:
         return run_dependence(analysis).mean(measure, trials)
     if measure in LEVELS:
         return percentiles.over_trials(limits.believed(trials), LEVELS[measure], run_dependence(analysis))

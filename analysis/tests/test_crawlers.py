@@ -7,13 +7,14 @@ from pathlib import Path
 import pytest
 from run_folder_fixture import build_run_folder, edit_json, find_trial, saturate, scale_times
 
-from stevec_report import expectations, plot_style
+from stevec_report import expectations, key_numbers, plot_style
 from stevec_report.analysis import analyse
 from stevec_report.blocks import bare
 from stevec_report.crawl_facts import read_crawl
 from stevec_report.experiments import crawlers, module_for
 from stevec_report.figures import beside_crawlers
 from stevec_report.measures import MEASURES
+from stevec_report.report_folder import write_report
 from stevec_report.run_folder import read_run
 
 EXPERIMENT = json.loads((Path(__file__).parents[2] / "loadgen/experiments/crawlers.json").read_text(encoding="utf-8"))
@@ -127,6 +128,14 @@ def test_a_sweep_that_k6_did_not_send_decides_nothing_about_times(tmp_path):
         views, saves, failures, _ = expectations.decide(opened)
         assert {row["limited_by"] for row in named(crawlers.blocks(opened), "sweep").rows} == {"generator"}
     assert [one.result for one in (views, saves, failures)] == ["undecided"] * 3
+
+
+def test_the_whole_report_is_written_with_its_figure(tmp_path):
+    page = write_report(read_run(build(tmp_path)), lambda _: None)
+    assert "p99 of response times of reads" in page.read_text(encoding="utf-8")
+    assert (page.parent / "figures/beside-crawlers.svg").is_file()
+    assert (page.parent / "tables/sweep.csv").is_file()
+    assert set(MEASURES) == set(key_numbers.NAMES)
 
 
 def test_facts_of_a_sweep_are_checked():
