@@ -8,7 +8,8 @@ const wiki = useWiki()
 
 /** @typedef {import('fastify').FastifyInstance} App */
 
-const PAGES = 200
+/** More than one part of a list holds. */
+const PAGES = 110
 /** What file systems, zips, YAML and the rewriting of links could change. */
 const NAMES = [
   'a', 'A', 'a.md', 'a.md/b', 'a.png/b', 'files', 'files/x', 'README', 'guide/README', 'index', 'CON', 'aux.txt/nul',

@@ -196,10 +196,10 @@ test('a form that is refused for its tags or its length gets its text back', asy
   }
 })
 
-test('2000 concurrent edits of one page through two applications are all stored', async (t) => {
+test('300 concurrent edits of one page through two applications are all stored', async (t) => {
   const uri = wiki.freshUri()
   const apps = [await wiki.build(t, { MONGODB_URI: uri }), await wiki.build(t, { MONGODB_URI: uri })]
-  const edits = 2_000
+  const edits = 300
   // An edit that waited too long in the queue is refused without being made, so it can be sent again.
   const sendUntilMade = async (/** @type {number} */ index) => {
     for (let attempt = 1; ; attempt++) {
@@ -221,10 +221,10 @@ test('2000 concurrent edits of one page through two applications are all stored'
     url = /<a href="([^"]+)" rel="next">/.exec(body)?.[1] ?? ''
   }
   assert.equal(seen.size, edits)
-  const [answer] = answers.filter((answer) => answer.json().revision === 1_000)
+  const [answer] = answers.filter((answer) => answer.json().revision === 150)
   const index = answers.indexOf(answer)
   assert.match(
-    (await get(apps[1], '/revision/hot/1000')).body,
+    (await get(apps[1], '/revision/hot/150')).body,
     new RegExp(`<p>edit ${index}</p>`),
     'the stored text is the one that was sent'
   )

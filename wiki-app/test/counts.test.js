@@ -99,7 +99,7 @@ test('links and tags are counted right after edits of several processes that sha
   const apps = [await wiki.build(t, { MONGODB_URI: uri }), await wiki.build(t, { MONGODB_URI: uri })]
   const random = createRandom(23)
   const some = (/** @type {string[]} */ names) => names.filter(() => random() < 0.4)
-  const edits = Array.from({ length: 300 }, (_, index) => {
+  const edits = Array.from({ length: 120 }, (_, index) => {
     const url = `/api/v1/pages/page%20${Math.floor(random() * 12)}`
     if (random() < 0.15) return () => apps[index % 2].inject({ method: 'DELETE', url })
     const content = some(['page 1', 'page 2', 'page 3', 'wanted', 'other']).map((name) => `[[${name}]]`).join(' ')
