@@ -9,6 +9,7 @@ import { spec as Spec } from 'node:test/reporters'
  * @property {number} passed
  * @property {number} failed
  * @property {{name: string, duration_s: number}[]} durations  of single tests
+ * @property {Map<string, number>} [files]  seconds that the tests of each file took, without its start
  * @property {string[]} failures  the messages
  */
 
@@ -77,16 +78,26 @@ export const testFilesCheck = (name, directory, files, concurrency) => ({
   async run () {
     /** @type {Result} */
     const result = { passed: 0, failed: 0, durations: [], failures: [] }
+    /** @type {Map<string, number>} */
+    const inFiles = new Map()
     const titleOf = (/** @type {{name: string, file?: string}} */ test) =>
       `${test.file === undefined ? '' : path.relative(directory, test.file)}: ${test.name}`
+    /** @param {{nesting: number, file?: string, details: {duration_ms: number}}} test */
+    const count = ({ nesting, file, details: { duration_ms: durationMs } }) => {
+      if (nesting > 0 || file === undefined) return
+      const name = path.relative(directory, file)
+      inFiles.set(name, (inFiles.get(name) ?? 0) + durationMs / 1000)
+    }
     const paths = files.map((file) => path.join(directory, file))
     const stream = run({ files: paths, concurrency, timeout: FILE_TIMEOUT_MS })
     stream.on('test:pass', (test) => {
+      count(test)
       if (test.details.type === 'suite' || test.skip !== undefined || test.todo !== undefined) return
       result.passed += 1
       result.durations.push({ name: titleOf(test), duration_s: test.details.duration_ms / 1000 })
     })
     stream.on('test:fail', (test) => {
+      count(test)
       const { error } = test.details
       const { failureType, cause } = /** @type {Error & {failureType?: string}} */ (error)
       // A parent test fails together with its subtests; only those count.
@@ -96,7 +107,7 @@ export const testFilesCheck = (name, directory, files, concurrency) => ({
       result.failures.push(`${titleOf(test)}\n${why.split('\n').slice(0, FAILURE_LINES_MAX).join('\n')}`)
     })
     for await (const text of stream.compose(new Spec())) process.stdout.write(text)
-    if (result.passed + result.failed > 0) return result
+    if (result.passed + result.failed > 0) return { ...result, files: inFiles }
     return { ...result, failed: 1, failures: [`${name}: no test was found`] }
   }
 })

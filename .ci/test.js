@@ -15,7 +15,7 @@ const venv = (/** @type {string} */ name) => path.join(ROOT, '.venv/bin', name)
 /** @type {(name: string, file: string, args: string[]) => Check} */
 const command = (name, file, args) => commandCheck(name, ROOT, file, args)
 
-const SLOWEST_SHOWN = 20
+const [SLOWEST_SHOWN, FILES_SHOWN] = [20, 20]
 
 /** More than the cores: most tests mainly wait, for a database, a timer or a lifetime. */
 const FILES_AT_ONCE = Math.min(6, os.availableParallelism() + 2)
@@ -150,13 +150,16 @@ const results = ended.map(({ result }) => result)
 /** @type {(what: 'passed' | 'failed') => number} */
 const sum = (what) => results.reduce((total, result) => total + result[what], 0)
 const minutes = (/** @type {number} */ seconds) => (seconds / 60).toFixed(1)
+/** @param {number} seconds @param {string} name */
+const show = (seconds, name) => console.log(`${seconds.toFixed(1).padStart(7)} s  ${name}`)
 
 for (const failure of results.flatMap(({ failures }) => failures)) console.log(`\nFAILED  ${failure}`)
 console.log('\nslowest:')
 const slowest = results.flatMap(({ durations }) => durations).sort((one, other) => other.duration_s - one.duration_s)
-for (const { name, duration_s: seconds } of slowest.slice(0, SLOWEST_SHOWN)) {
-  console.log(`${seconds.toFixed(1).padStart(7)} s  ${name}`)
-}
+for (const { name, duration_s: seconds } of slowest.slice(0, SLOWEST_SHOWN)) show(seconds, name)
+console.log('\ncostliest files:')
+const files = results.flatMap(({ files: each }) => [...each ?? []]).sort(([, one], [, other]) => other - one)
+for (const [name, seconds] of files.slice(0, FILES_SHOWN)) show(seconds, name)
 console.log()
 for (const { check, result: { passed, failed } } of ended) {
   console.log(`${failed === 0 ? 'ok    ' : 'FAILED'}  ${check.name}: ${passed} passed, ${failed} failed`)
