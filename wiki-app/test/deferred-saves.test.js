@@ -111,7 +111,7 @@ for (const strategy of IN_MEMORY) {
 
   test(`${strategy} loses nothing when a signal stops it with a full buffer`, async (t) => {
     const { trials: [{ acknowledged, lost, doubled }] } = await measureLoss({
-      strategy, ending: 'SIGTERM', trials: 1, seed: 5
+      strategy, ending: 'SIGTERM', trials: 1, seed: 5, momentMs: [1_000, 1_500]
     })
     t.diagnostic(`${acknowledged} saves were acknowledged`)
     assert.deepEqual({ lost, doubled }, { lost: 0, doubled: 0 })

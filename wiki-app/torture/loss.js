@@ -42,12 +42,14 @@ const CUT_OFF_MS = 1_000
  * @param {number} options.seed
  * @param {number} [options.writers]  at once
  * @param {number} [options.workers]  processes of the wiki
+ * @param {[number, number]} [options.momentMs]  the least and the most time of load before the end
  * @param {AbortSignal} [options.signal]  ends it early
  * @param {(trial: Trial, number: number) => void} [options.onTrial]
  * @returns {Promise<{trials: Trial[]}>}
  */
 export async function measureLoss ({
-  strategy, ending, trials: count, seed, writers = 16, workers = 1, signal, onTrial = () => {}
+  strategy, ending, trials: count, seed, writers = 16, workers = 1, momentMs = [MOMENT_MIN_MS, MOMENT_MAX_MS], signal,
+  onTrial = () => {}
 }) {
   const failsOver = FAILOVERS.some((each) => each === ending)
   const redis = strategy === WRITE_BEHIND ? createLossRedis({ replicated: failsOver }) : null
@@ -66,7 +68,7 @@ export async function measureLoss ({
       const load = createLoad({ url: testbed.url, writers, random })
       try {
         await untilAcknowledged(FIRST_ACKNOWLEDGED)
-        await delay(MOMENT_MIN_MS + (MOMENT_MAX_MS - MOMENT_MIN_MS) * random())
+        await delay(momentMs[0] + (momentMs[1] - momentMs[0]) * random())
         if (ending === 'SIGTERM') await testbed.stopWiki(0)
         else if (ending === 'SIGKILL') await testbed.killWiki()
         else {
