@@ -149,7 +149,8 @@ export function createDatabase (uri, log, { poolMax = 100, readConcern, commands
       await open(connection, uri, { poolMax, readConcern, watch: nodes.watch, commands })
       // Connecting takes longer than later pings.
       await monitor.db().command({ ping: 1 })
-      await Promise.all(Object.values(connection.models).map((model) => model.createIndexes()))
+      // One by one: all at once would open a connection each.
+      for (const model of Object.values(connection.models)) await model.createIndexes()
       await prepare(own())
       availability.watch(connection.getClient(), { beside: () => ping(monitor.db()), through: () => ping(own()) })
       return true
