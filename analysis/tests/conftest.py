@@ -65,3 +65,20 @@ def analyse_run():
     yield analyse_and_remember
     for analysis in opened:
         analysis.close()
+
+
+@pytest.fixture(scope="session")
+def analyse_once():
+    """A function from the folder of a run to its analysis, read once for all tests, which only read it."""
+    from stevec_report.analysis import analyse
+
+    opened = {}
+
+    def analyse_and_remember(run):
+        if run not in opened:
+            opened[run] = analyse(read_run(run))
+        return opened[run]
+
+    yield analyse_and_remember
+    for analysis in opened.values():
+        analysis.close()

@@ -102,15 +102,15 @@ def check(written, make):
 
 
 @pytest.mark.parametrize("run", RUNS, ids=lambda path: path.name)
-def test_labels_of_the_samples_figures_do_not_touch(written, analyse_run, run):
-    figures = [block for block in parts.list_blocks(analyse_run(run)) if isinstance(block, Figure)]
+def test_labels_of_the_samples_figures_do_not_touch(written, analyse_once, run):
+    figures = [block for block in parts.list_blocks(analyse_once(run)) if isinstance(block, Figure)]
     assert figures
     for figure in figures:
         check(written, figure.draw)
 
 
-def test_labels_of_the_joined_figure_do_not_touch(written, analyse_run):
-    facts = [parts.facts(analyse_run(run)) for run in RUNS if run.name in study_report.JOINED]
+def test_labels_of_the_joined_figure_do_not_touch(written, analyse_once):
+    facts = [parts.facts(analyse_once(run)) for run in RUNS if run.name in study_report.JOINED]
     (figure,) = study_report.joined_figures(facts)
     check(written, figure.draw)
 

@@ -13,9 +13,7 @@ import pytest
 
 from stevec_report import parts, plot_style, prediction, reference, study_report
 from stevec_report.__main__ import main
-from stevec_report.analysis import analyse
 from stevec_report.blocks import Figure
-from stevec_report.run_folder import read_run
 from stevec_report.tolerance import TOLERATED_MS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -45,21 +43,6 @@ STUDY_FIGURES = {  # the tables that a figure draws
     "1.8": ("write-vs-read-cached/", ("1.8",)),
     "1.9": ("", ("1.9",)),
 }
-
-
-@pytest.fixture(scope="module")
-def analyse_once():
-    """A function from the folder of a run to its analysis, read once for all tests here."""
-    opened = {}
-
-    def analyse_and_remember(run):
-        if run not in opened:
-            opened[run] = analyse(read_run(run))
-        return opened[run]
-
-    yield analyse_and_remember
-    for analysis in opened.values():
-        analysis.close()
 
 
 @pytest.fixture(scope="module")
