@@ -13,7 +13,7 @@ import { generatedDump } from './mediawiki-dump.js'
 import { contents } from './moving.js'
 
 const CHILD = fileURLToPath(new URL('moving-child.js', import.meta.url))
-const PAGES = 400
+const PAGES = 200
 const wiki = useWiki()
 
 /**
@@ -56,14 +56,14 @@ test('an import that is killed or interrupted is continued, and ends as if nothi
   const [whole, stopped] = [wiki.freshUri(), wiki.freshUri()]
   assert.equal((await imported(whole, file)).code, 0)
 
-  assert.equal((await imported(stopped, file, { signal: 'SIGKILL', atPages: 60 })).signal, 'SIGKILL')
+  assert.equal((await imported(stopped, file, { signal: 'SIGKILL', atPages: 20 })).signal, 'SIGKILL')
   const half = await stored(stopped)
-  assert.ok(half.pages.length >= 60 && half.pages.length < PAGES, `${half.pages.length} pages`)
+  assert.ok(half.pages.length >= 20 && half.pages.length < PAGES, `${half.pages.length} pages`)
   const newest = new Map(half.revisions.map(({ page, revision }) => [page, revision]))
   for (const page of half.pages) assert.equal(newest.get(page._id), page.revision, 'no page without its history')
   assert.equal(newest.size, half.pages.length, 'no history without its page')
 
-  const interrupted = await imported(stopped, file, { signal: 'SIGINT', atPages: 60 })
+  const interrupted = await imported(stopped, file, { signal: 'SIGINT', atPages: 20 })
   assert.equal(interrupted.code, 130)
   const { code, last } = await imported(stopped, file)
   assert.equal(code, 0)
