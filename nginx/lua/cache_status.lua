@@ -22,6 +22,11 @@ function _M.forward(request, entry, missed, now_s)
   request.forwarded = { why = why, detail = detail }
 end
 
+--- Notes that only parts of the response are stored, before `forward`: the other reasons would hide it.
+function _M.note_partial(request, fresh)
+  request.forwarded = request.forwarded or { why = fresh and "partial" or "stale" }
+end
+
 --- Notes that the request goes to the origin without a look at the cache.
 function _M.bypass(request, why, detail)
   request.forwarded = { why = why, detail = detail }

@@ -84,10 +84,10 @@ local function ask(entry, request, directives, rules)
     }
   end
   if conditional and not entry and not rules.cloudflare then
-    -- RFC 9111 §4.3.1: the origin evaluates the condition; a 200 can still be stored.
+    -- RFC 9111 §4.3.1: the origin evaluates the condition; a 200 or a part can still be stored.
     return {
       kind = "forward", may_wait = collapse,
-      fetch = { method = "GET", own_conditions = true, no_store = no_store or fields.range ~= nil },
+      fetch = { method = "GET", own_conditions = true, no_store = no_store },
     }
   end
   if conditional and collapse then

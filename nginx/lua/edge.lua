@@ -6,6 +6,7 @@ local fast_path = require("fast_path")
 local flights = require("flight")
 local follower = require("follower")
 local forward = require("forward")
+local incomplete = require("incomplete")
 local journal = require("journal")
 local max_forwards = require("max_forwards")
 local no_vary_search = require("no_vary_search")
@@ -34,6 +35,11 @@ local function serve(action, entry, key, request, now_s)
   return reply.entry(entry, action.cache_status, request, now_s)
 end
 
+local function ask(action, request, key, entry)
+  if action.kind == "complete" then return incomplete.complete(action, request, key) end
+  return forward.answer(action, request, key, entry)
+end
+
 -- Carries out what decide.lua decides. It decides again after each wait for another request's fetch of the same key.
 local function get(request)
   local began_s, attempts = ngx.now(), 0
@@ -47,12 +53,17 @@ local function get(request)
       if serve(action, entry, key, request, now_s) then return end
       entry, action = nil, decide(nil, request, now_s, settings.collapsing)
     end
+    if not entry then
+      local completing, answered = incomplete.look(request, action, now_s)
+      if answered then return end
+      action = completing or action
+    end
     if action.kind == "gateway_timeout" then return reply.not_cached() end
     cache_statuses.forward(request, entry, missed, now_s)
     local outcome = action.may_wait and collapsing.join(key, request, entry, began_s) or "none"
     if outcome == "answered" then return end
     if outcome == "none" then
-      if forward.answer(action, request, key, entry) ~= forward.TAKEN then return end
+      if ask(action, request, key, entry) ~= forward.TAKEN then return end
       attempts = attempts + 1
     end
     if outcome == "unshared" then
@@ -61,7 +72,7 @@ local function get(request)
     end
     if outcome == "stored" then attempts = attempts + 1 end
   end
-  if forward.answer(action, request, key, entry) == forward.TAKEN then
+  if ask(action, request, key, entry) == forward.TAKEN then
     forward.answer(decide(entry, request, ngx.now(), settings.alone), request, key, entry)
   end
 end

@@ -2,7 +2,9 @@
 local semaphore = require("ngx.semaphore")
 local answers = require("answer")
 local body_stream = require("body_stream")
+local content_range = require("content_range")
 local flights = require("flight")
+local fragments = require("fragments")
 local freshness = require("freshness")
 local origin = require("origin")
 local purge_log = require("purge_log")
@@ -43,19 +45,28 @@ local function ask(flight, validating)
   return answer
 end
 
+-- Returns the entry to store, or nil. range: what a 206 is a part of
+local function new_entry(flight, answer, judgement, reusable, range)
+  if not range then return answers.entry(answer, judgement, flight.request, flight.clock) end
+  -- One that holds while a purge log is followed has rules of its own.
+  if not reusable or judgement.bounded or range.last - range.first >= settings.max_object_bytes then return nil end
+  return fragments.entry(answer, range, judgement, flight.request, flight.clock)
+end
+
 -- For a response that is not a 304: stores it where that is allowed.
 local function receive_answer(flight, answer)
-  local entry = flight.entry
+  local entry, range = flight.entry, flight.method == "GET" and content_range.of(answer) or nil
   local judgement = freshness.judge({
-    status = answer.status, fields = answer.fields, requested_s = answer.requested_s, received_s = answer.received_s,
-    authorized = flight.authorized,
+    -- A part may be stored if the whole may be, RFC 9111 §3.
+    status = range and 200 or answer.status, fields = answer.fields, authorized = flight.authorized,
+    requested_s = answer.requested_s, received_s = answer.received_s,
   }, settings.freshness)
   local reusable, in_time = freshness.reusable(judgement, answer)
   local storable = judgement.storable and flight.method == "GET" and not flight.no_store
     and (answer.length or 0) <= settings.max_object_bytes
     and (not judgement.bounded or purge_log.covers(flight.log_reached, judgement.log_position))
   flight.bypass, flight.answer = judgement.bypass, answer
-  local new = storable and answers.entry(answer, judgement, flight.request, flight.clock) or nil
+  local new = storable and new_entry(flight, answer, judgement, reusable, range) or nil
   if new then
     local subject = flight.subject
     subject.tags, subject.groups, subject.any_tag, subject.judged_at = new.tags, new.groups, new.any_tag, nil
@@ -71,6 +82,7 @@ local function receive_answer(flight, answer)
       if entry then store.forget(entry) else store.withdraw(flight.key) end
     end
   end
+  if not SAYS_NOTHING_OF_IT[answer.status] then fragments.learn(flight, answer, judgement.bypass) end
   show_head(flight)
   receive.body(flight, new, reusable)
 end
@@ -119,7 +131,8 @@ local function was_stored_meanwhile(request)
 end
 
 --- Starts a fetch. options: key, request, lines (header lines for the origin), method, entry (stored, to be validated),
--- collapsing (other requests may wait for it), own_conditions (`lines` include the client's), authorized, no_store
+-- collapsing (other requests may wait for it), own_conditions (`lines` include the client's), authorized, no_store, gap
+-- (`lines` ask for what is missing of an incomplete response)
 -- Returns the flight, see flight.lua; nil when another worker has just begun a fetch that this request may wait for, or
 -- has just stored the response.
 function _M.start(options)

@@ -10,19 +10,24 @@ local store = require("store")
 
 local _M = { TAKEN = "taken" }
 
---- Starts a fetch for the request. options: see decide.lua
+--- Starts a fetch for the request. options: see decide.lua; gap: see incomplete.lua
 -- Returns the flight; nil when another worker has just begun one that this request may wait for.
 function _M.start(request, key, options)
+  local lines, gap = requests.forwarded_lines(request, options.own_conditions), options.gap
+  if gap then
+    lines[#lines + 1] = string.format("Range: bytes=%d-%d", gap.from, gap.to)
+    lines[#lines + 1] = "If-Range: " .. gap.etag
+  end
   return fetches.start({
-    key = key, request = request, lines = requests.forwarded_lines(request, options.own_conditions),
+    key = key, request = request, lines = lines, gap = gap,
     method = options.method, entry = options.entry, own_conditions = options.own_conditions,
     collapsing = options.collapsing, no_store = options.no_store,
     authorized = request.fields.authorization ~= nil,
   })
 end
 
--- Waits for the head of the response, and notes it for the log.
-local function wait_head(flight)
+--- Waits for the head of the response, and notes it for the log.
+function _M.wait_head(flight)
   fetches.wait_head(flight)
   local var = ngx.var
   var.origin_status = flight.origin_status or ""
@@ -33,9 +38,10 @@ local function cache_status_of(flight, entry)
   return flight.bypass and "BYPASS" or entry and "EXPIRED" or "MISS"
 end
 
--- Answers with the result of the fetch that this request started; `entry`: the stored response that it replaces, or nil
-local function answer_from(flight, entry, request)
-  wait_head(flight)
+--- Answers with the result of the fetch that this request started.
+-- entry: the stored response that it replaces, or nil
+function _M.answer_from(flight, entry, request)
+  _M.wait_head(flight)
   if flight.failure then
     if not reply.stale_if_error(entry, request, flight) then reply.fail(flight.failure, request) end
     return
@@ -45,19 +51,16 @@ local function answer_from(flight, entry, request)
     if reply.entry(flight.result, "REVALIDATED", request, ngx.now()) then return end
     -- Its body was evicted during the revalidation.
     local again = _M.start(request, flight.key, { method = flight.method })
-    return answer_from(again, nil, request)
+    return _M.answer_from(again, nil, request)
   end
   if flight.bypass then cache_statuses.note_forbidden(request) end
   return reply.relay(flight, cache_status_of(flight, entry), request)
 end
 
--- For a condition or range without a fresh entry: fetches and stores the whole response, and evaluates them on it; as
--- it arrives, where possible.
-local function fetch_whole(request, key, entry, options)
-  local flight = _M.start(request, key, options)
-  if not flight then return _M.TAKEN end
-  wait_head(flight)
-  if flight.failure or flight.result then return answer_from(flight, entry, request) end
+--- Answers from a whole response whose head is there: evaluates the condition or range on it; as it arrives, where
+-- possible.
+function _M.answer_from_whole(flight, entry, request, key)
+  if flight.failure or flight.result then return _M.answer_from(flight, entry, request) end
   local shared = flight.outcome ~= "unshared"
   if shared and partial.answer(flight, request, cache_status_of(flight, entry)) then return end
   body_stream.leave(flight)
@@ -68,7 +71,15 @@ local function fetch_whole(request, key, entry, options)
   end
   -- Not storable: the origin evaluates the client's own condition or range.
   local direct = _M.start(request, key, { method = request.method, own_conditions = true, no_store = true })
-  return answer_from(direct, nil, request)
+  return _M.answer_from(direct, nil, request)
+end
+
+-- For a condition or range without a fresh entry: fetches and stores the whole response.
+local function fetch_whole(request, key, entry, options)
+  local flight = _M.start(request, key, options)
+  if not flight then return _M.TAKEN end
+  _M.wait_head(flight)
+  _M.answer_from_whole(flight, entry, request, key)
 end
 
 --- Carries out the actions of decide.lua that ask the origin; `entry`: the stale stored response, or nil.
@@ -78,7 +89,7 @@ function _M.answer(action, request, key, entry)
   if action.kind == "fetch_whole" then return fetch_whole(request, key, entry, action.fetch) end
   local flight = _M.start(request, key, action.fetch)
   if not flight then return _M.TAKEN end
-  answer_from(flight, entry, request)
+  _M.answer_from(flight, entry, request)
 end
 
 return _M

@@ -68,8 +68,8 @@ local function send_headers(headers)
   end
 end
 
--- except: the names of headers that are not sent, or nil
-local function send_entry(entry, except)
+--- Sets the header fields of an entry. except: the names of those that are not sent, or nil
+function _M.fields_of(entry, except)
   local out, names, values = ngx.header, entry.names, entry.values
   for index = 1, #names do
     if not except or not except[string.lower(names[index])] then out[names[index]] = values[index] end
@@ -100,9 +100,9 @@ local function exec_file(entry)
   return ngx.exec("@body")
 end
 
--- nginx would evaluate the conditions again, by the headers that are sent, and turn the response into its own 304 or
+--- nginx would evaluate the conditions again, by the headers that are sent, and turn the response into its own 304 or
 -- 412. The edge or the origin has already evaluated them, RFC 9111 §4.3.2.
-local function hide_conditions()
+function _M.hide_conditions()
   for _, name in ipairs({ "If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since" }) do
     ngx.req.clear_header(name)
   end
@@ -145,7 +145,7 @@ function _M.entry(entry, cache_status, request, now_s)
   local first, last
   if fields and conditional.not_modified(entry, fields, now_s) then
     ngx.status = 304
-    send_entry(entry, NOT_IN_304)
+    _M.fields_of(entry, NOT_IN_304)
     if sent.etag then header["ETag"] = sent.etag end
     header["CF-Cache-Status"], header["Age"] = cache_status, age
     cache_statuses.add_of_entry(entry, request, now_s)
@@ -153,7 +153,7 @@ function _M.entry(entry, cache_status, request, now_s)
     return true
   end
   ngx.status = entry.status
-  send_entry(sent)
+  _M.fields_of(sent)
   header["CF-Cache-Status"], header["Age"] = cache_status, age
   cache_statuses.add_of_entry(entry, request, now_s)
   if fields and not only_head then
@@ -165,7 +165,7 @@ function _M.entry(entry, cache_status, request, now_s)
     end
     if first == "all" then first = nil end
   end
-  if request.conditions_said then hide_conditions() end
+  if request.conditions_said then _M.hide_conditions() end
   if first then
     _M.as_part(first, last, size)
   elseif entry.status ~= 204 then
@@ -226,7 +226,7 @@ function _M.head(answer, request)
   -- The Age that the response arrived with. Cloudflare sends an Age only with responses from its cache.
   if answer.fields.age and settings.profile ~= "cloudflare" then ngx.header["Age"] = answer.fields.age[1] end
   ngx.var.page_revision = answer.fields["page-revision"] and answer.fields["page-revision"][1] or ""
-  if request.conditions_said then hide_conditions() end
+  if request.conditions_said then _M.hide_conditions() end
 end
 
 --- Relays the response of a fetch as it arrives.
@@ -281,7 +281,7 @@ function _M.growing(flight, request, first, last)
   var.cache_status, var.age_s, var.page_revision = "HIT", age, entry.revision
   ngx.status = entry.status
   if not entry.names then prepared.set(entry) end
-  send_entry(entry)
+  _M.fields_of(entry)
   local offset, after = first or 0, last and last + 1 or growing.length
   header["CF-Cache-Status"], header["Age"], header["Content-Length"] = "HIT", age, after - offset
   if first then _M.as_part(first, last, growing.length) end

@@ -10,6 +10,8 @@ function _M.set(values)
   local cloudflare = values.profile == "cloudflare"
   -- Cloudflare documents no Cache-Status.
   _M.cache_status = not cloudflare
+  -- Cloudflare documents that it stores no part.
+  _M.fragments = not cloudflare
   _M.collapsing = { cloudflare = cloudflare, collapse = values.collapse, follows = values.follow ~= nil }
   _M.alone = { cloudflare = cloudflare, collapse = false }
   _M.freshness = {

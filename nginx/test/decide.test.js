@@ -126,7 +126,7 @@ const RFC_9111 = [
   ['a HEAD with no-store', STALE, head({ 'cache-control': 'no-store' }),
     'forward: HEAD, entry, own_conditions, no_store'],
   ['a condition, nothing stored', null, UNCHANGED, 'forward: GET, own_conditions, may wait'],
-  ['a range, nothing stored', null, RANGE, 'forward: GET, own_conditions, no_store, may wait'],
+  ['a range, nothing stored', null, RANGE, 'forward: GET, own_conditions, may wait'],
   ['a condition with no-store', null, get({ ...UNCHANGED.fields, 'cache-control': 'no-store' }),
     'forward: GET, own_conditions, no_store']
 ]
