@@ -185,9 +185,7 @@ local function part_at(list, range, size)
   local key = key_of(list.key, range, size, list.etag)
   local place = store.place_of(key)
   local part = place and store.get(key, place)
-  if not part or part.stale_since_s or not store.has_body(part) then return nil end
-  popularity.note(ngx.crc32_short(key))
-  return part
+  return part and not part.stale_since_s and store.has_body(part) and part or nil
 end
 
 -- Returns the range that has a byte and reaches furthest behind it, and the first byte behind it that any has.
@@ -201,6 +199,17 @@ local function range_with(ranges, at)
     end
   end
   return best, next_first
+end
+
+-- Whether the ranges are the whole, as far as the list knows.
+local function is_whole(ranges, size)
+  local at = 0
+  while at < size do
+    local range = range_with(ranges, at)
+    if not range then return false end
+    at = range.last + 1
+  end
+  return true
 end
 
 --- Returns what bytes `first` to `last` consist of: from, to, and unless the bytes are missing entry and first, the
@@ -222,11 +231,18 @@ function _M.plan(list, first, last)
   return parts, missing
 end
 
+--- Notes for the eviction that a client gets these parts.
+function _M.note_use(parts)
+  for _, part in ipairs(parts) do
+    if part.entry then popularity.note(ngx.crc32_short(part.entry.key)) end
+  end
+end
+
 --- Turns a list without gaps into an ordinary entry, if it is small enough. Returns the entry, or nil. It yields.
 function _M.complete(request)
   local list = _M.find(request)
   local size = list and _M.size_of(list)
-  if not list or size > settings.max_object_bytes then return nil end
+  if not list or size > settings.max_object_bytes or not is_whole(ranges_of(list), size) then return nil end
   local parts, missing = _M.plan(list, 0, size - 1)
   local body = missing == 0 and bodies.whole(parts, size)
   if not body then return nil end

@@ -24,6 +24,7 @@ local NO_FIELDS = {}
 -- Returns a function that returns the bytes of the parts, as body_stream.next does, and whether the next ones have yet
 -- to arrive. flight: brings what is missing, or nil
 local function pieces_of(parts, flight)
+  fragments.note_use(parts)
   local index, at = 1, parts[1].from
   local function next_piece()
     local part = parts[index]

@@ -123,15 +123,15 @@ describe('rfc9111', () => {
     await store('0-399')
     const other = textOf(1000, 1)
     script = (request, response) => answerRange(request, response, { body: other, etag: '"two"' })
-    assert.deepEqual(essence(await range('300-499')), [200, undefined, other, 'MISS'].with(0, 206)
-      .with(1, 'bytes 300-499/1000').with(2, other.slice(300, 500)), 'the gap got a 200')
+    assert.deepEqual(essence(await range('300-499')), part(other, 300, 499, 'MISS'), 'of the 200 for the gap')
     assert.deepEqual(asked(1), [['bytes=400-499', '"one"']])
     assert.deepEqual(essence(await range('0-9')), part(other, 0, 9, 'HIT'))
   })
 
   test('9111 §3.4: a part of another version, or of another length, replaces the parts', async () => {
     await store('0-99')
-    for (const [index, [body, etag]] of [[textOf(1000, 1), '"two"'], [textOf(2000), '"two"'], [SMALL, '"1"']].entries()) {
+    const versions = [[textOf(1000, 1), '"two"'], [textOf(2000), '"two"'], [SMALL, '"1"']]
+    for (const [index, [body, etag]] of versions.entries()) {
       script = (request, response) => answerRange(request, response, { body, etag })
       await store(`${index + 5}00-${index + 5}99`, '0-99')
       assert.deepEqual(essence(await range('0-99')), part(body, 0, 99, 'HIT'))
@@ -190,7 +190,8 @@ describe('rfc9111', () => {
       response.write(LARGE.slice(0, 400_000), () => response.destroy())
     }
     await assert.rejects(get())
-    await waitUntil(async () => (await range('0-9', { 'cache-control': 'only-if-cached' })).cache === 'HIT', WAIT_MAX_MS)
+    const isThere = async () => (await range('0-9', { 'cache-control': 'only-if-cached' })).cache === 'HIT'
+    assert.ok(await waitUntil(isThere, WAIT_MAX_MS))
     assert.deepEqual(essence(await range('50000-99999')), part(LARGE, 50_000, 99_999, 'HIT'))
     assert.ok((await get()).body === LARGE)
     assert.match(String(asked(1)[0][0]), /^bytes=[1-9]\d+-999999$/)
