@@ -22,9 +22,10 @@ function _M.forward(request, entry, missed, now_s)
   request.forwarded = { why = why, detail = detail }
 end
 
---- Notes that only parts of the response are stored, before `forward`: the other reasons would hide it.
-function _M.note_partial(request, fresh)
-  request.forwarded = request.forwarded or { why = fresh and "partial" or "stale" }
+--- The same when parts of the response are stored. list: see fragments.lua; fresh: whether it may be served
+function _M.forward_partial(request, list, fresh, now_s)
+  if not fresh then return _M.forward(request, list, "miss", now_s) end
+  request.forwarded = request.forwarded or { why = "partial" }
 end
 
 --- Notes that the request goes to the origin without a look at the cache.

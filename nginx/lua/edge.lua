@@ -60,17 +60,19 @@ local function get(request)
     end
     if action.kind == "gateway_timeout" then return reply.not_cached() end
     cache_statuses.forward(request, entry, missed, now_s)
-    local outcome = action.may_wait and collapsing.join(key, request, entry, began_s) or "none"
+    local outcome = action.may_wait and collapsing.join(action.key or key, request, entry, began_s) or "none"
     if outcome == "answered" then return end
     if outcome == "none" then
       if ask(action, request, key, entry) ~= forward.TAKEN then return end
       attempts = attempts + 1
     end
-    if outcome == "unshared" then
+    if outcome == "unshared" and action.kind ~= "complete" then
       action = decide(entry, request, now_s, settings.alone)
       break
     end
-    if outcome == "stored" then attempts = attempts + 1 end
+    -- Those who waited for the rest of stored parts share the next fetch, too.
+    if outcome == "unshared" then request.left_parts = true end
+    if outcome == "stored" or outcome == "unshared" then attempts = attempts + 1 end
   end
   if ask(action, request, key, entry) == forward.TAKEN then
     forward.answer(decide(entry, request, ngx.now(), settings.alone), request, key, entry)

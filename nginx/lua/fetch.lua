@@ -79,7 +79,7 @@ local function receive_answer(flight, answer)
     flights.finish(flight, "unshared")
     -- The stored entry is outdated, but this response may not replace it.
     if not new and answer.status < 500 and not SAYS_NOTHING_OF_IT[answer.status] then
-      if entry then store.forget(entry) else store.withdraw(flight.key) end
+      if entry then store.forget(entry) else store.withdraw(flight.gap and flight.gap.key or flight.key) end
     end
   end
   if not SAYS_NOTHING_OF_IT[answer.status] then fragments.learn(flight, answer, judgement.bypass) end

@@ -10,7 +10,7 @@ local store = require("store")
 
 local _M = { TAKEN = "taken" }
 
---- Starts a fetch for the request. options: see decide.lua; gap: see incomplete.lua
+--- Starts a fetch for the request. options: see decide.lua; gap: from, to, etag and key, see incomplete.lua
 -- Returns the flight; nil when another worker has just begun one that this request may wait for.
 function _M.start(request, key, options)
   local lines, gap = requests.forwarded_lines(request, options.own_conditions), options.gap

@@ -213,10 +213,11 @@ local function is_whole(ranges, size)
 end
 
 --- Returns what bytes `first` to `last` consist of: from, to, and unless the bytes are missing entry and first, the
--- byte of the representation that the entry's body begins with; and how many of these are missing.
+-- byte of the representation that the entry's body begins with; and how many of these are missing. With two gaps, the
+-- rest is left out.
 function _M.plan(list, first, last)
   local ranges, size, parts, missing, at = ranges_of(list), _M.size_of(list), {}, 0, first
-  while at <= last do
+  while at <= last and missing < 2 do
     local range, next_first = range_with(ranges, at)
     local entry = range and part_at(list, range, size)
     if entry then

@@ -6,6 +6,7 @@ local cache_statuses = require("cache_status")
 local conditional = require("conditional")
 local content_range = require("content_range")
 local decide = require("decide").decide
+local flights = require("flight")
 local forward = require("forward")
 local fragments = require("fragments")
 local freshness = require("freshness")
@@ -20,6 +21,9 @@ local CONDITIONS = { "if-none-match", "if-modified-since", "if-match", "if-unmod
 -- What the origin may say to the request for a gap, and is no answer to the client's request.
 local OF_THE_GAP = { [206] = true, [304] = true, [412] = true, [416] = true }
 local NO_FIELDS = {}
+-- Other requests wait for a gap of so many bytes. While a larger one is fetched, they get the whole from the origin, as
+-- its bytes arrive.
+local AWAITED_BYTES_MAX = 1024 * 1024
 
 -- Returns a function that returns the bytes of the parts, as body_stream.next does, and whether the next ones have yet
 -- to arrive. flight: brings what is missing, or nil
@@ -85,23 +89,26 @@ end
 
 local function completing(list, request, action, asked, parts, missing)
   local gap = gap_in(parts, missing)
-  if not gap or not action.fetch or action.fetch.no_store then return nil end
+  if not gap or not action.fetch or action.fetch.no_store or request.left_parts then return nil end
+  -- What cannot be stored might not wait for a slow client.
+  local gap_bytes = gap.to - gap.from + 1
+  if gap_bytes > settings.max_object_bytes then return nil end
   -- Without the purge log, the edge does not know whether the rest of it still holds.
   if settings.follow and not request.leased then return nil end
   for _, name in ipairs(request.special and CONDITIONS or NO_FIELDS) do
     if request.fields[name] ~= nil then return nil end
   end
-  -- Others wait only for what can be stored.
-  local collapsing = action.may_wait and asked.whole and asked.size <= settings.max_object_bytes
+  local collapsing, awaited = action.may_wait and asked.whole, gap_bytes <= AWAITED_BYTES_MAX
+  if collapsing and not awaited and flights.find(list.key, request) then return nil end
   return {
-    kind = "complete", may_wait = collapsing, list = list, asked = asked, parts = parts,
+    kind = "complete", key = list.key, may_wait = collapsing and awaited, list = list, asked = asked, parts = parts,
     fetch = { method = "GET", collapsing = collapsing, gap = { from = gap.from, to = gap.to, etag = list.etag } },
   }
 end
 
 --- For a request without a stored response: looks at the stored parts. action: what decide.lua says without them
 -- Returns an action that asks the origin for the one gap in what the request wants, or nil; and whether the request is
--- answered.
+-- answered. request.left_parts: an attempt was in vain
 function _M.look(request, action, now_s)
   local list = request.method == "GET" and fragments.find(request)
   if not list then return nil end
@@ -115,10 +122,10 @@ function _M.look(request, action, now_s)
       serve(list, request, asked, parts, now_s)
       return nil, true
     end
-    cache_statuses.note_partial(request, true)
+    cache_statuses.forward_partial(request, list, true, now_s)
     return completing(list, request, action, asked, parts, missing)
   end
-  cache_statuses.note_partial(request, fresh)
+  cache_statuses.forward_partial(request, list, fresh, now_s)
   if not asked or not asked.first then return nil end
   return completing(list, request, action, asked, fragments.plan(list, asked.first, asked.last))
 end
@@ -138,17 +145,20 @@ local function send(flight, request, action)
   reply.pieces(next_piece, dry, function() body_stream.leave(flight) end)
 end
 
---- Carries out an action of `look`. Returns as forward.answer does.
+--- Carries out an action of `look`. Returns as forward.answer does: also TAKEN when the parts are of no use.
+-- key: of the whole response
 function _M.complete(action, request, key)
   cache_statuses.fetch(request)
-  local flight = forward.start(request, key, action.fetch)
+  action.fetch.gap.key = key
+  local flight = forward.start(request, action.key, action.fetch)
   if not flight then return forward.TAKEN end
   forward.wait_head(flight)
   local answer = not flight.failure and flight.answer
   if answer and fills(answer, action) then return send(flight, request, action) end
   if answer and OF_THE_GAP[answer.status] then
     body_stream.leave(flight)
-    return forward.answer(decide(nil, request, ngx.now(), settings.alone), request, key, nil)
+    request.left_parts = true
+    return forward.TAKEN
   end
   -- The representation has changed.
   if not answer or action.asked.whole then return forward.answer_from(flight, nil, request) end

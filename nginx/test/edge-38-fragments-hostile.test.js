@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, test } from 'node:test'
-import { httpDate, startEdge } from './edge-helper.js'
+import { waitUntil } from '@stevec/harness/processes'
+import { httpDate, startEdge, WAIT_MAX_MS } from './edge-helper.js'
 import { answerRange, textOf } from './ranged-origin.js'
 
 const STANDARD = { profile: /** @type {const} */ ('rfc9111'), maxSizeBytes: 4_000_000 }
@@ -181,6 +182,41 @@ test('simultaneous requests for one gap are one fetch; for one range, each answe
   const whole = await Promise.all(Array.from({ length: 8 }, () => edge.get('/')))
   for (const { body } of whole) assert.equal(body, BODY)
   assert.deepEqual(edge.arrived.slice(before).map(({ headers }) => headers.range), ['bytes=500-999', 'bytes=0-99'])
+})
+
+test('while a large gap is fetched, another request does not wait for its end: it gets the whole', async (t) => {
+  const body = textOf(3_000_000)
+  let release = () => {}
+  const edge = await startEdge(t, (request, response) => {
+    if (request.headers.range !== 'bytes=100-2999999') return answerRange(request, response, { body, etag: '"one"' })
+    const head = { ...FRESH, 'content-range': 'bytes 100-2999999/3000000', 'content-length': body.length - 100 }
+    response.writeHead(206, head).write(body.slice(100, 200))
+    release = () => response.end(body.slice(200))
+  }, { ...STANDARD, maxSizeBytes: 16_000_000 })
+  await edge.get('/', { range: 'bytes=0-99' })
+  const first = edge.get('/')
+  await waitUntil(() => edge.reached('/') === 2, WAIT_MAX_MS)
+  assert.ok((await edge.get('/')).body === body)
+  release()
+  assert.ok((await first).body === body)
+  assert.deepEqual(edge.arrived.map(({ headers }) => headers.range), ['bytes=0-99', 'bytes=100-2999999', undefined])
+})
+
+test('requests that wait for a gap in vain share the fetch of the whole', async (t) => {
+  /** @type {(() => void)[]} */
+  const held = []
+  let changed = false
+  const edge = await startEdge(t, (request, response) => {
+    if (!changed) return answerRange(request, response, ONE)
+    held.push(() => request.headers.range
+      ? response.writeHead(206, { ...FRESH, etag: '"two"', 'content-range': 'bytes 500-999/1000' }).end(OTHER.slice(500))
+      : answerRange(request, response, { body: OTHER, etag: '"two"' }))
+    setTimeout(() => { for (const send of held.splice(0)) send() }, 200)
+  }, STANDARD)
+  await edge.get('/', { range: 'bytes=0-499' })
+  changed = true
+  for (const { body } of await Promise.all(Array.from({ length: 6 }, () => edge.get('/')))) assert.equal(body, OTHER)
+  assert.ok(edge.reached('/') <= 4, `${edge.reached('/')} requests`)
 })
 
 test('the profile cloudflare stores no part', async (t) => {
