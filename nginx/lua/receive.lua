@@ -12,16 +12,15 @@ local store = require("store")
 
 local _M = {}
 
-local TOO_LARGE, TOO_LONG = "it is larger than the cache may hold", "its body is longer than its Content-Range says"
+local TOO_LARGE = "it is larger than the cache may hold"
 
 -- Collects a body: small ones in memory, others in a file. Calls `on_file(segment)` when it switches to a file.
--- in_memory_only: a larger body is not collected; range: of a part, or nil
-local function collector(on_file, in_memory_only, range)
+-- in_memory_only: a larger body is not collected
+local function collector(on_file, in_memory_only)
   local parts, bytes, writer = {}, 0, nil
   local self = {}
   function self.add(chunk)
     bytes = bytes + #chunk
-    if range and bytes > range.last - range.first + 1 then return nil, TOO_LONG end
     if bytes > settings.max_object_bytes then return nil, TOO_LARGE end
     if writer then return writer.write(chunk) end
     parts[#parts + 1] = chunk
@@ -135,7 +134,7 @@ function _M.body(flight, entry, reusable)
     if reusable and answer.length and not part then
       entry.key, flight.growing = store.key_of(entry, flight.request), flight.spool
     end
-  end, not answer.length and not part and flights.is_too_large(flight.key), part and part.range)
+  end, not answer.length and not part and flights.is_too_large(flight.key))
   while true do
     local chunk, failure = http1.read(answer)
     if failure and not chunk then

@@ -26,7 +26,7 @@ const step = fc.record({
     fc.constantFrom(/** @type {const} */ ('change'), 'purge', 'soft purge', 'break off', 'ignore ranges'))
 })
 
-test('9111 §3.4: each answer is a right slice of one version, and of none before a purge, whatever happens', async (t) => {
+test('9111 §3.4: each answer is a right slice of one version, of none before a purge, whatever happens', async (t) => {
   /** All versions of each URL: the last one is current. */
   const versions = Array.from({ length: URLS }, () => [textOf(BYTES_MAX)])
   const faults = Array.from({ length: URLS }, () => 'nothing')

@@ -119,6 +119,24 @@ describe('rfc9111', () => {
     assert.deepEqual([headers['x-said'], headers['x-first'], headers['x-second']], ['second', 'yes', 'yes'])
   })
 
+  test('9111 §3.4: of two parts, the one that was asked for last has the fields, whatever arrives first', async () => {
+    let release = () => {}
+    const answerAs = (/** @type {string} */ said) => (/** @type {any} */ request, /** @type {any} */ response) =>
+      answerRange(request, response, { body: SMALL, etag: '"one"', headers: { 'x-said': said } })
+    script = (request, response, count) => {
+      if (count === 1) release = () => answerAs('first')(request, response)
+      else answerAs('second')(request, response)
+    }
+    const first = range('0-99')
+    await waitUntil(() => edge.reached(url) === 1, WAIT_MAX_MS)
+    await passing(10)
+    await store('100-199')
+    release()
+    assert.equal((await first).headers['x-said'], 'first')
+    const both = await range('0-199')
+    assert.deepEqual([both.cache, both.headers['x-said']], ['HIT', 'second'])
+  })
+
   test('9110 §8.8.1, 9111 §3.4: another version replaces the parts, and is never mixed with them', async () => {
     await store('0-399')
     const other = textOf(1000, 1)
@@ -170,8 +188,11 @@ describe('rfc9111', () => {
   test('9111 §5.2.1: no-cache is forwarded; no-store in a request keeps its part out', async () => {
     await range('0-99', { 'cache-control': 'no-store' })
     await store('0-99')
+    assert.equal((await get({ 'cache-control': 'no-store' })).body, SMALL)
+    assert.deepEqual(asked().at(-1), [undefined, undefined])
+    await store('100-199')
     assert.equal((await range('0-99', { 'cache-control': 'no-cache' })).cache, 'MISS')
-    assert.equal(asked().length, 3)
+    assert.equal(asked().length, 5)
   })
 
   test('9111 §4.2: a stale part is asked for again, and the answer makes all of that version fresh', async () => {
