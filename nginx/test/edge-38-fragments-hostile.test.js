@@ -225,10 +225,11 @@ test('requests that wait for a gap in vain share the fetch of the whole', async 
 test('the profile cloudflare stores no part', async (t) => {
   const edge = await startEdge(t, (_request, response) =>
     response.writeHead(206, { ...FRESH, 'content-range': 'bytes 0-9/1000' }).end(BODY.slice(0, 10)))
-  for (const [index, headers] of [{}, { range: 'bytes=0-9' }, { range: 'bytes=0-9' }].entries()) {
+  await edge.get('/')
+  for (let count = 0; count < 2; count++) {
     const before = edge.reached('/')
-    assert.notEqual((await edge.get('/', headers)).cache, 'HIT')
-    assert.ok(edge.reached('/') > before, String(index))
+    assert.notEqual((await edge.get('/', { range: 'bytes=0-9' })).cache, 'HIT')
+    assert.ok(edge.reached('/') > before)
   }
 })
 

@@ -13,7 +13,7 @@ export function answerRange (request, response, { body, etag, headers = {} }) {
   const fields = { 'cache-control': 'max-age=60', etag, ...headers }
   const { range, 'if-range': condition } = request.headers
   const [, from, to] = /^bytes=(\d*)-(\d*)$/.exec(range ?? '') ?? []
-  if (from === undefined || condition !== undefined && condition !== etag) {
+  if (from === undefined || (condition !== undefined && condition !== etag)) {
     return response.writeHead(200, { ...fields, 'content-length': body.length }).end(body)
   }
   const first = from === '' ? Math.max(0, body.length - Number(to)) : Number(from)
