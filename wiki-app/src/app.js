@@ -39,6 +39,8 @@ import { editRoutes } from './writing/edit-routes.js'
 import { eraseRoutes } from './history/erase-routes.js'
 import { historyRoutes } from './history/history-routes.js'
 import { accountRoutes } from './people/account-routes.js'
+import { FORGOTTEN_URL } from './password-mail/addresses.js'
+import { forgottenRoutes } from './password-mail/routes.js'
 import { auditRoutes } from './people/audit-routes.js'
 import { membersRoutes } from './people/members-routes.js'
 import { protectionRoutes } from './protection/protection-routes.js'
@@ -218,7 +220,10 @@ async function registerRoutes (app, { config, services, counter, processes, fast
   await app.register(pictureRoutes, { files, search })
   await app.register(protectionRoutes, { protections: services.protections })
   await app.register(authorRevertRoutes, { authorRevert: services.authorRevert })
-  if (watching) await app.register(watchingRoutes, { watching, history, publicUrl: config.PUBLIC_URL, ...digests })
+  if (watching) {
+    const ownAddresses = services.passwordMail?.addresses
+    await app.register(watchingRoutes, { watching, history, publicUrl: config.PUBLIC_URL, ...digests, ownAddresses })
+  }
   await registerPeople(app, config, services, { clientKey, secure })
 }
 
@@ -228,20 +233,26 @@ async function registerRoutes (app, { config, services, counter, processes, fast
  * @param {{clientKey: (request: import('fastify').FastifyRequest) => string, secure: boolean}} options
  */
 async function registerPeople (app, config, services, { clientKey, secure }) {
-  const { users, sessions, members, audit, account, identities, erasure, database } = services
+  const { users, sessions, members, audit, account, identities, erasure, passwordMail } = services
   if (!users || !sessions || !members || !audit || !account || !identities || !erasure) return
   const { PUBLIC_URL: publicUrl, OIDC_NEW_PEOPLE: newRole } = config
   const provider = await loadProvider(config, app.log)
   const elsewhere = provider && { label: provider.label, url: BEGIN_URL }
   const passwords = createPasswordChecks(app, { users, clientKey, secure })
-  await app.register(membersRoutes, { members, users, publicUrl })
+  const forgottenUrl = passwordMail && FORGOTTEN_URL
+  await app.register(membersRoutes, { members, users, publicUrl, mail: passwordMail })
   await app.register(auditRoutes, { audit })
   await app.register(eraseRoutes, { erasure, users })
-  await app.register(accountRoutes, { account, passwords, elsewhere })
-  await app.register(signInRoutes, { sessions, passwords, secure, elsewhere })
+  await app.register(accountRoutes, { account, passwords, elsewhere, addresses: passwordMail?.addresses })
+  await app.register(signInRoutes, { sessions, passwords, secure, elsewhere, forgottenUrl })
+  if (passwordMail) {
+    const networkKey = createNetworkKey(config.TRUSTED_PROXIES)
+    await app.register(forgottenRoutes, { requests: passwordMail.requests, networkKey, elsewhere })
+  }
   if (provider === undefined) return
-  const usedFlows = createUsedFlows(database.connection)
-  await app.register(oidcRoutes, { provider, identities, usedFlows, sessions, secure, newRole, elsewhere })
+  const usedFlows = createUsedFlows(services.database.connection)
+  const ways = { elsewhere, forgottenUrl }
+  await app.register(oidcRoutes, { provider, identities, usedFlows, sessions, secure, newRole, ...ways })
 }
 
 /**

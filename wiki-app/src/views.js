@@ -27,8 +27,8 @@ for (const file of readdirSync(DIRECTORY)) {
  *   'changes' | 'compare' | 'feed' | 'past' | 'error' | 'home' | 'missing' | 'sign-in' | 'signed-in' | 'rename' |
  *   'authors' | 'delete' | 'revert' | 'resend' | 'picture' | 'revert-author' | 'reverted-author' |
  *   'import' | 'imported' | 'import-report' | 'api' | 'status' | 'short-link' | 'topic' | 'watching' | 'watch' |
- *   'digest-link' | 'sitemap' | 'sitemap-index' | 'care' | 'people' | 'member' | 'member-link' | 'invitation' |
- *   'account' | 'audit' | 'onward' | 'erase' | 'erased' | 'protection'} View
+ *   'digest-link' | 'forgotten' | 'sitemap' | 'sitemap-index' | 'care' | 'people' | 'member' | 'member-link' |
+ *   'invitation' | 'account' | 'audit' | 'onward' | 'erase' | 'erased' | 'protection'} View
  */
 
 /**

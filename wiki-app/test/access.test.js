@@ -100,6 +100,8 @@ const DEMANDS = {
   'PUT /api/v1/protections/:name': 'admin',
   'DELETE /api/v1/protections/:name': 'admin',
   'GET /edit/account': 'reader',
+  'POST /edit/account/mail': 'reader',
+  'POST /edit/account/mail/forget': 'reader',
   'POST /edit/account/password': 'reader',
   'POST /edit/account/tokens': 'reader',
   'POST /edit/account/tokens/remove': 'reader',
@@ -147,6 +149,8 @@ const DEMANDS = {
   'DELETE /api/v1/files/:file': 'editor',
   'GET /edit/sign-in': 'anyone',
   'POST /edit/sign-in': 'anyone',
+  'GET /edit/sign-in/forgotten': 'anyone',
+  'POST /edit/sign-in/forgotten': 'anyone',
   'POST /edit/sign-in/oidc': 'anyone',
   'GET /edit/sign-in/oidc/callback': 'anyone',
   'POST /edit/sign-out': 'anyone'

@@ -57,8 +57,8 @@ const AS_CHEAP_AS_A_PAGE = [
   '/api/v1/short-links/:id', '/api/v1/saves/:id',
   '/api/v1/openapi.json', '/digests/confirm/:secret', '/digests/stop/:secret', '/invitations/:secret', '/edit/people',
   '/edit/people/person', '/edit/audit', '/edit/protection', '/api/v1/protections', '/edit/account',
-  '/edit/new', '/edit/new/*',
-  '/edit/short-link/*', '/edit/sign-in', '/edit/sign-in/oidc/callback', '/edit/revert-author', '/edit/erase/*',
+  '/edit/new', '/edit/new/*', '/edit/short-link/*', '/edit/sign-in', '/edit/sign-in/oidc/callback',
+  '/edit/sign-in/forgotten', '/edit/revert-author', '/edit/erase/*',
   '/edit/watch/*', '/edit/watch-author', '/edit/watching',
   '/watching', '/api/v1/watching', '/api/v1/watching/changes', '/api/v1/watching/digest'
 ]

@@ -6,6 +6,7 @@ import { promisify } from 'node:util'
 import { MongoClient } from 'mongodb'
 import { newMember } from '../src/people/new-member.js'
 import { BROWSER, createLog, get, save, useWiki } from './helper.js'
+import { linkIn, quickly, startMailbox, subscribe } from './mailbox.js'
 import { bearer, cookieOf, peopleOnly, post, USERS } from './people.js'
 
 /** @typedef {import('fastify').FastifyInstance} FastifyInstance */
@@ -395,3 +396,117 @@ async function withDatabase (uri, work) {
     await client.close()
   }
 }
+
+const FORGOTTEN = '/edit/sign-in/forgotten'
+
+/** @param {import('mailparser').ParsedMail} mail @returns {string} the path of a link for a password */
+const passwordLinkIn = ({ text = '' }) => /\/invitations\/[\w-]{43}/.exec(text)?.[0] ?? ''
+
+test('a forgotten password: the same answer to everybody, and a link by mail to a confirmed address', async (t) => {
+  const mailbox = await startMailbox(t)
+  const uri = wiki.freshUri()
+  const { lines, logTo } = createLog()
+  const logged = () => JSON.stringify(lines)
+  const app = await wiki.build(
+    t, { ...peopleOnly(t), ...mailbox.settings, MONGODB_URI: uri }, { logTo }, quickly())
+  assert.match((await get(app, '/edit/sign-in', BROWSER)).body, /href="\/edit\/sign-in\/forgotten"/)
+  await join(app, 'Ana')
+  await join(app, 'Bor')
+  const session = await sessionOf(app, 'Ana')
+
+  // The address takes the present password, and the button behind the link in a mail.
+  const give = (/** @type {string} */ present) =>
+    post(app, '/edit/account/mail', { address: 'Ana@mail.example', present }, session)
+  const wrong = await give('not hers at all')
+  assert.equal(wrong.statusCode, 400)
+  assert.match(wrong.body, /Your present password is another one[^]*value="Ana@mail\.example"/)
+  assert.equal((await send(app, 'account/mail', { address: 'x@mail.example', present: PASSWORD }, await tokenOf(app,
+    session))).statusCode, 403, 'a stolen token gets no password')
+  assert.equal((await give(PASSWORD)).statusCode, 303)
+  const [asked] = await mailbox.until(1)
+  assert.match((await get(app, linkIn(asked), BROWSER)).body, /If “Ana” forgets the password, Ana@mail\.example can get/)
+  assert.equal((await post(app, linkIn(asked), {})).statusCode, 200)
+  assert.match((await get(app, '/edit/account', { ...BROWSER, ...session })).body, /can go to <b>Ana@mail\.example<\/b>/)
+
+  // A digest goes to an address that a session alone gave: no link goes there.
+  await subscribe(app, mailbox, await sessionOf(app, 'Bor'), 'bor@mail.example')
+  const answers = []
+  for (const person of ['nobody', 'Bor', 'bor@mail.example', 'admin', ' ANA@mail.example ']) {
+    answers.push(await post(app, FORGOTTEN, { person }))
+  }
+  assert.deepEqual(answers.map(({ statusCode }) => statusCode), answers.map(() => 200))
+  assert.equal(new Set(answers.map(({ body }) => body)).size, 1)
+  const [, , mail] = await mailbox.until(3)
+  assert.deepEqual([[mail.to].flat()[0]?.text, mail.subject],
+    ['Ana@mail.example', 'wiki.example: a link for a new password'])
+
+  const link = passwordLinkIn(mail)
+  await post(app, FORGOTTEN, { person: 'ana' })
+  const second = passwordLinkIn((await mailbox.until(4))[3])
+  assert.notEqual(second, link, 'somebody else who asks does not end the first link')
+  assert.match((await get(app, link, BROWSER)).body, /Your name in this wiki is <b dir="auto">Ana<\/b>/)
+  const chosen = await post(app, link, { password: 'quite another one', again: 'quite another one' })
+  assert.equal(chosen.statusCode, 303, chosen.body)
+  for (const used of [link, second]) assert.equal((await get(app, used)).statusCode, 404)
+  assert.equal((await get(app, '/edit/account', session)).statusCode, 401, 'the session has ended')
+  assert.equal((await signIn(app, 'Ana')).statusCode, 401)
+  const again = await signIn(app, 'Ana', 'quite another one')
+  assert.equal(again.statusCode, 303)
+  const changed = (await mailbox.until(5))[4]
+  assert.match(String(changed.subject), /your password was changed$/)
+  assert.match(String(changed.text), /“Ana” has a new password[^]*http:\/\/wiki\.example\/edit\/sign-in\/forgotten/)
+
+  const { acts } = (await get(app, '/edit/audit', bearer('admin'))).json()
+  assert.deepEqual(acts.slice(0, 3).map((/** @type {any} */ { actor, did, to }) => [actor, did, to]),
+    [['Ana', 'reset', 'Ana'], ['the server', 'mailed', 'Ana'], ['the server', 'mailed', 'Ana']])
+  assert.match((await get(app, '/edit/audit', { ...BROWSER, ...bearer('admin') })).body, /with a mailed link/)
+
+  await withDatabase(uri, async (db) => {
+    const stored = JSON.stringify(await Promise.all(['members', 'password_mails', 'address_confirmations']
+      .map((name) => db.collection(name).find().toArray())))
+    for (const path of [link, second, linkIn(asked)]) {
+      const secret = String(path.split('/').pop())
+      assert.ok(!stored.includes(secret) && !logged().includes(secret))
+    }
+    assert.ok(!logged().includes('mail.example'))
+
+    // The third mail within three hours is the last one.
+    for (let time = 0; time < 3; time++) await post(app, FORGOTTEN, { person: 'Ana' })
+    assert.match(passwordLinkIn((await mailbox.until(6))[5]), /invitations/)
+    const jobs = db.collection('password_mails')
+    assert.equal((await jobs.findOne({ _id: /** @type {any} */ ('link ana') }))?.asked.length, 3)
+    const late = passwordLinkIn(mailbox.mails[5])
+    await db.collection('members').updateOne({ name: 'Ana' }, { $set: { 'resets.$[].expires_at': new Date() } })
+    assert.equal((await get(app, late)).statusCode, 404, 'a link ends after an hour')
+
+    // Removing takes the address and what waits.
+    await send(app, 'people/remove', { name: 'Ana' })
+    assert.equal(await jobs.countDocuments(), 0)
+  })
+  const network = []
+  for (let time = 0; time < 15; time++) network.push((await post(app, FORGOTTEN, { person: 'nobody' })).statusCode)
+  assert.deepEqual([...new Set(network)], [200, 429], 'a network has twenty within an hour')
+  assert.equal(mailbox.mails.length, 6)
+})
+
+test('an invitation goes by mail where an administrator wants it, and its link is shown in any case', async (t) => {
+  const mailbox = await startMailbox(t, {
+    onRcpt: (address) => address.startsWith('gone@') ? Object.assign(new Error('no'), { responseCode: 550 }) : null
+  })
+  const app = await wiki.build(t, { ...peopleOnly(t), ...mailbox.settings }, {}, quickly())
+  const admin = await cookieOf(app, 'admin')
+  const invite = (/** @type {string} */ name, /** @type {string} */ address) =>
+    post(app, '/edit/people', { name, role: 'editor', address }, admin)
+  const invited = await invite('Ana', 'ana@mail.example')
+  assert.match(invited.body, /It was sent to <b>ana@mail\.example<\/b>/)
+  const [mail] = await mailbox.until(1)
+  assert.match(String(mail.text), /^“admin” invites you to wiki\.example, as “Ana”\./)
+  assert.ok(invited.body.includes(passwordLinkIn(mail)))
+  const chosen = { password: PASSWORD, again: PASSWORD }
+  assert.equal((await post(app, passwordLinkIn(mail), chosen)).statusCode, 303)
+  assert.match((await invite('Bor', 'gone@mail.example')).body,
+    /It could not be sent to <b>gone@mail\.example<\/b> \(code 550 after RCPT TO\)[^]*\/invitations\//)
+  assert.match((await invite('Cene', '')).body, /\/invitations\//)
+  assert.equal((await invite('Dana', 'x@y\r\nBcc: z@y.example')).statusCode, 400)
+  assert.equal(mailbox.mails.length, 1)
+})

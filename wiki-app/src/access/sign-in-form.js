@@ -7,7 +7,8 @@ import { NAME_MAX_CHARS } from './users.js'
 
 /**
  * @param {import('fastify').FastifyRequest} request
- * @param {{to: string, name?: string, refusal?: string, elsewhere?: Elsewhere}} data  `refusal`: of an attempt before
+ * @param {{to: string, name?: string, refusal?: string, elsewhere?: Elsewhere, forgottenUrl?: string}} data  `refusal`:
+ *   of an attempt before; `forgottenUrl`: where the wiki sends mail
  */
 export const signInForm = (request, data) => renderFor(request, 'sign-in', {
   title: t('Sign in'),

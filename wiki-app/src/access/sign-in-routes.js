@@ -45,11 +45,12 @@ function mayOf (role) {
 }
 
 /**
- * `elsewhere`: where else people sign in.
- * @typedef {{sessions: Sessions, passwords: PasswordChecks, secure: boolean, elsewhere?: Elsewhere}} Options
+ * `elsewhere`: where else people sign in; `forgottenUrl`: where people get a link for a new password.
+ * @typedef {{sessions: Sessions, passwords: PasswordChecks, secure: boolean, elsewhere?: Elsewhere,
+ *   forgottenUrl?: string}} Options
  * @type {FastifyPluginAsync<Options>}
  */
-export async function signInRoutes (app, { sessions, passwords, secure, elsewhere }) {
+export async function signInRoutes (app, { sessions, passwords, secure, elsewhere, forgottenUrl }) {
   const closed = isPrivate(app)
   const browsers = createBrowserSessions({ sessions, secure, closed })
   const deviceAttributes =
@@ -66,7 +67,7 @@ export async function signInRoutes (app, { sessions, passwords, secure, elsewher
     const { to: asked } = /** @type {{to?: string}} */ (request.query)
     const to = localTarget(asked ?? cameFrom(request))
     const person = personIn(request)
-    if (person === null) return reply.type(HTML).send(signInForm(request, { to, elsewhere }))
+    if (person === null) return reply.type(HTML).send(signInForm(request, { to, elsewhere, forgottenUrl }))
     return reply.type(HTML).send(renderFor(request, 'signed-in', {
       title: t('You are signed in'), may: mayOf(person.role), to, onward: asked !== undefined, signOutUrl: SIGN_OUT_URL
     }))
@@ -82,7 +83,7 @@ export async function signInRoutes (app, { sessions, passwords, secure, elsewher
     } catch (error) {
       const { statusCode = 500, headers = {}, message: refusal } = /** @type {AnswerableError} */ (error)
       if (![401, 403, 429].includes(statusCode) || !wantsHtml(request)) throw error
-      const again = signInForm(request, { to, name: given, refusal: sayError(refusal), elsewhere })
+      const again = signInForm(request, { to, name: given, refusal: sayError(refusal), elsewhere, forgottenUrl })
       return reply.code(statusCode).headers(headers).type(HTML).send(again)
     }
     return reply.redirect(afterSignIn(to, closed), 303)

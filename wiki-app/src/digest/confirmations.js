@@ -21,7 +21,7 @@ const AskedTooOften = createError(
   429
 )
 
-/** @typedef {{user: string, address: string, every: Interval}} Wish  `user`: name */
+/** @typedef {{user: string, address: string, every?: Interval}} Wish  `user`: name; `every`: of a digest */
 
 export const createSecret = () => randomBytes(SECRET_BYTES).toString('base64url')
 
@@ -33,8 +33,8 @@ const NOTHING_WAITS = {
 
 /**
  * A mail goes to an address once its owner has opened a link in a mail to it. All users are keys (access/users.js).
- * @param {{connection: Connection, models: DigestModels, users: Users, added: () => void}} parts  `added`: there is a
- *   mail to send
+ * @param {{connection: Connection, models: Pick<DigestModels, 'Confirmations'>, users: Users, added: () => void}}
+ *   parts  `added`: there is a mail to send
  */
 export function createConfirmations ({ connection, models, users, added }) {
   const confirmations = driverOf(models.Confirmations)
@@ -43,14 +43,14 @@ export function createConfirmations ({ connection, models, users, added }) {
   async function wishOf (found) {
     const user = found && await users.find(found._id)
     const { address, every } = found ?? {}
-    return user && address !== undefined && every !== undefined ? { user: user.name, address, every } : null
+    return user && address !== undefined ? { user: user.name, address, ...every && { every } } : null
   }
 
   /** @param {string} secret */
   const confirmable = (secret) => ({ tokens: sha256(secret), expires_at: { $gt: new Date() } })
 
   return {
-    /** @param {string} user @param {string} address @param {Interval} every @throws {Error} 429 */
+    /** @param {string} user @param {string} address @param {Interval} [every] @throws {Error} 429 */
     async ask (user, address, every) {
       const now = new Date()
       const expiresAt = new Date(now.getTime() + LINK_MAX_MS)
@@ -62,7 +62,9 @@ export function createConfirmations ({ connection, models, users, added }) {
         _id: user, [`asked.${ASKED_MAX - 1}`]: { $exists: false }
       }, {
         $push: { asked: now },
-        $set: { address, every, tokens: [], due_at: now, claim: null, failures: 0, expires_at: expiresAt },
+        $set: {
+          address, ...every && { every }, tokens: [], due_at: now, claim: null, failures: 0, expires_at: expiresAt
+        },
         $unset: { problem: '', sent_at: '' }
       })
       if (matchedCount === 0) throw tooOften(await confirmations.findOne({ _id: user }))

@@ -2,7 +2,7 @@ import { t } from '../language.js'
 import { changeItem, whatChanged } from '../history/change-item.js'
 import { sha256 } from '../access/users.js'
 import { readableTime } from '../readable.js'
-import { site } from '../site/site.js'
+import { oneLine, wikiOf } from '../mail/text.js'
 import { renderMail } from '../views.js'
 import { WATCHING_URL } from '../watching/addresses.js'
 import { confirmUrl, stopUrl } from './addresses.js'
@@ -10,9 +10,6 @@ import { confirmUrl, stopUrl } from './addresses.js'
 /** @import {BytesBefore, RevisionItem} from '../history/history.js' */
 /** @import {Mail} from '../mail/mailer.js' */
 /** @import {Digest, Interval} from './model.js' */
-
-/** Line ends, other control characters, and those that turn the direction of what follows. */
-const NOT_IN_A_LINE = /[\p{Cc}\p{Zl}\p{Zp}\u202A-\u202E\u2066-\u2069]+/gu
 
 /**
  * Headers have nothing that a reader wrote but the address, see mail/address.js.
@@ -76,9 +73,6 @@ export function createMessages ({ root }) {
 
 /** @typedef {ReturnType<typeof createMessages>} Messages */
 
-/** A name that says nothing yet is no help in a mailbox. @param {string} host */
-const wikiOf = (host) => site().name === 'stevec' ? host : site().name
-
 /** @param {number} count @param {boolean} more */
 const subjectOf = (count, more) => more
   ? t('more than {{count}} changes of what you watch', { count })
@@ -88,9 +82,6 @@ const subjectOf = (count, more) => more
 const summaryOf = (count, more, values) => more
   ? t('More than {{count}} changes of what you watch in {{wiki}} since {{since}}.', { ...values, count })
   : t('{{count}} changes of what you watch in {{wiki}} since {{since}}.', { ...values, count })
-
-/** @param {string} text */
-const oneLine = (text) => text.replace(NOT_IN_A_LINE, ' ')
 
 /** @param {string} root @param {RevisionItem} item @param {BytesBefore} bytesBefore */
 function lineItem (root, item, bytesBefore) {

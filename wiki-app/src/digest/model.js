@@ -31,7 +31,7 @@ export const INTERVALS = /** @type {const} */ (['daily', 'hourly'])
  * An address that is not confirmed yet. It stays for a day after that, so that mails to strangers are counted.
  * @typedef {object} OfConfirmation
  * @property {string} [address]
- * @property {Interval} [every]
+ * @property {Interval} [every]  of a digest
  * @property {string[]} tokens  SHA-256 of the secrets in the links that were sent
  * @property {Date[]} asked  for mails, within a day
  * @property {Date} [sent_at]
@@ -55,18 +55,23 @@ const digest = new mongoose.Schema({
 digest.index({ due_at: 1 })
 digest.index({ stop: 1 })
 
-const confirmation = new mongoose.Schema({
-  ...job,
-  address: String,
-  every: String,
-  tokens: [String],
-  asked: [Date],
-  sent_at: Date,
-  expires_at: Date
-}, { collection: 'digest_confirmations', ...options })
-confirmation.index({ due_at: 1 })
-confirmation.index({ tokens: 1 })
-confirmation.index({ expires_at: 1 }, { expireAfterSeconds: 0 })
+/** @param {string} collection */
+export function confirmationSchema (collection) {
+  const confirmation = new mongoose.Schema({
+    ...job,
+    address: String,
+    every: String,
+    tokens: [String],
+    asked: [Date],
+    sent_at: Date,
+    expires_at: Date
+  }, { collection, ...options })
+  confirmation.index({ due_at: 1 })
+  confirmation.index({ tokens: 1 })
+  confirmation.index({ expires_at: 1 }, { expireAfterSeconds: 0 })
+  return confirmation
+}
+const confirmation = confirmationSchema('digest_confirmations')
 
 /** @param {import('mongoose').Connection} connection */
 export const defineDigests = (connection) => /** @type {DigestModels} */ (/** @type {unknown} */ ({

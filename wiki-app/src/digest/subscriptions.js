@@ -37,7 +37,7 @@ export function createSubscriptions ({ connection, models, users, intervalMs, ad
   }
 
   /** @param {string} user  key @param {Wish} wish @param {ClientSession} session */
-  function begin (user, { address, every }, session) {
+  function begin (user, { address, every = 'daily' }, session) {
     const now = new Date()
     return digests.replaceOne({ _id: user }, {
       address,

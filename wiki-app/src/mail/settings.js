@@ -1,12 +1,13 @@
 import { isThere, optional, text } from '../setting-readers.js'
 import { isMailAddress, parseSmtpUrl } from './address.js'
 
-/** For the digest by mail. */
+/** For the digest by mail, and links for new passwords. */
 export const MAIL_SETTINGS = {
   SMTP_URL: optional(text((uri) => parseSmtpUrl(uri) !== null, {
     allowed: 'smtp[s]://[user:password@]host[:port], with %-escapes for special characters in user and password',
     shown: 'no mail',
-    does: 'the server that sends digests by mail, with `ACCESS=users` and `PUBLIC_URL`, see below',
+    does: 'the server that sends digests and links for new passwords by mail, with `ACCESS=users` and `PUBLIC_URL`, ' +
+      'see below',
     secret: true
   })),
   SMTP_URL_FILE: optional(text(isThere, {

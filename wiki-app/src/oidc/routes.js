@@ -53,6 +53,7 @@ const NotBegun = createError(
  * @property {Provider} provider @property {Identities} identities @property {UsedFlows} usedFlows
  * @property {Sessions} sessions @property {boolean} secure  cookies for https alone
  * @property {Role | 'none'} newRole  of a person that is not known yet @property {Elsewhere} [elsewhere]
+ * @property {string} [forgottenUrl]  where people get a link for a new password
  */
 
 /**
@@ -152,16 +153,18 @@ const goOn = (request, reply, page) =>
   reply.header('refresh', `0;url=${page.url}`).type(HTML).send(renderFor(request, 'onward', page))
 
 /**
- * @param {FastifyRequest} request @param {FastifyReply} reply @param {{to: string, elsewhere?: Elsewhere}} again
+ * @param {FastifyRequest} request @param {FastifyReply} reply @param {{to: string, elsewhere?: Elsewhere,
+ *   forgottenUrl?: string}} again
  * @param {() => Promise<unknown>} work @throws {Error} for programs
  */
-async function answering (request, reply, { to, elsewhere }, work) {
+async function answering (request, reply, { to, elsewhere, forgottenUrl }, work) {
   try {
     return await work()
   } catch (error) {
     const { statusCode = 500, headers = {}, message: refusal } = /** @type {AnswerableError} */ (error)
     if (statusCode >= 500 && statusCode !== 503) throw error
     if (!wantsHtml(request)) throw error
-    return reply.code(statusCode).headers(headers).type(HTML).send(signInForm(request, { to, refusal, elsewhere }))
+    const again = signInForm(request, { to, refusal, elsewhere, forgottenUrl })
+    return reply.code(statusCode).headers(headers).type(HTML).send(again)
   }
 }

@@ -8,16 +8,19 @@ import { isLine, NAME_MAX_CHARS } from '../access/users.js'
 import { isUnsafe } from '../http/same-origin.js'
 import { readableTime } from '../readable.js'
 import { HTML, renderFor, wantsHtml } from '../views.js'
+import { MAIL_ADDRESS_PATTERN } from '../mail/address.js'
 import { ACCOUNT_URL, INVITATION_ROUTE, invitationUrl, LINK_SECRET } from './addresses.js'
 
 /** @import {FastifyReply, FastifyRequest} from 'fastify' */
 /** @import {PasswordChecks} from '../access/check-password.js' */
 /** @import {AnswerableError} from '../http/problem.js' */
 /** @import {Elsewhere} from '../access/sign-in-form.js' */
+/** @import {OwnAddresses} from '../password-mail/own-addresses.js' */
 /** @import {OwnAccount} from './own-account.js' */
 
 const BODY_MAX_BYTES = 16_384
 const PASSWORD = { type: 'string', maxLength: PASSWORD_MAX_CHARS }
+const ADDRESS = { type: 'string', maxLength: 254, pattern: MAIL_ADDRESS_PATTERN }
 const LABEL = { type: 'string', minLength: 1, maxLength: NAME_MAX_CHARS }
 const SECRET = {
   params: { type: 'object', properties: { secret: LINK_SECRET } }
@@ -48,10 +51,11 @@ const InvalidLabel = createError(
 
 /**
  * People's own accounts, and the links with which they choose a password.
- * @typedef {{account: OwnAccount, passwords: PasswordChecks, elsewhere?: Elsewhere}} Context
+ * `addresses`: where the wiki sends mail.
+ * @typedef {{account: OwnAccount, passwords: PasswordChecks, elsewhere?: Elsewhere, addresses?: OwnAddresses}} Context
  * @type {import('fastify').FastifyPluginAsync<Context>}
  */
-export async function accountRoutes (app, { account, passwords, elsewhere }) {
+export async function accountRoutes (app, context) {
   app.addHook('onRequest', (_request, reply, done) => {
     reply.header('cache-control', 'private, no-store')
     done()
@@ -60,9 +64,10 @@ export async function accountRoutes (app, { account, passwords, elsewhere }) {
     const isOfAccount = isUnsafe(request.method) && isPersonal(request.routeOptions.url)
     done(isOfAccount && request.headers.authorization !== undefined ? new BySessionOnly() : undefined)
   })
-  addInvitation(app, { account, passwords, elsewhere })
-  addAccount(app, account)
-  addPassword(app, account, passwords)
+  addInvitation(app, context)
+  addAccount(app, context)
+  addPassword(app, context)
+  if (context.addresses) addAddress(app, { ...context, addresses: context.addresses })
 }
 
 /**
@@ -71,12 +76,14 @@ export async function accountRoutes (app, { account, passwords, elsewhere }) {
  */
 function addInvitation (app, { account, passwords, elsewhere }) {
   const config = { role: 'anyone', forStrangers: true, secret: true }
-  /** @param {FastifyRequest} request @param {FastifyReply} reply @param {string} name @param {string} [refusal] */
-  const invitation = (request, reply, name, refusal = '') => reply.type(HTML).send(renderFor(request, 'invitation', {
+  /** @typedef {Awaited<ReturnType<OwnAccount['ownerOf']>>} Owner */
+  /** @param {FastifyRequest} request @param {FastifyReply} reply @param {Owner} owner @param {string} [refusal] */
+  const invitation = (request, reply, owner, refusal = '') => reply.type(HTML).send(renderFor(request, 'invitation', {
     title: t('Choose a password'),
-    name,
+    name: owner.name,
     refusal,
-    elsewhere,
+    // A mailed link is for the password alone.
+    elsewhere: owner.isMailed ? undefined : elsewhere,
     secret: secretIn(request),
     action: invitationUrl(secretIn(request)),
     ...limits
@@ -88,23 +95,24 @@ function addInvitation (app, { account, passwords, elsewhere }) {
   app.post(INVITATION_ROUTE, {
     config, schema: { ...SECRET, ...bodyOf({ password: PASSWORD, again: PASSWORD }) }, bodyLimit: BODY_MAX_BYTES
   }, async (request, reply) => {
-    const name = await account.ownerOf(secretIn(request))
+    const owner = await account.ownerOf(secretIn(request))
     const refusal = refusalOf(request)
     if (refusal !== null) {
       if (!wantsHtml(request)) throw refusal
-      return invitation(request, reply.code(400), name, refusal.message)
+      return invitation(request, reply.code(400), owner, refusal.message)
     }
     const { password } = passwordsIn(request)
-    await passwords.inTurn(name, () => account.choosePassword(secretIn(request), password))
-    return wantsHtml(request) ? reply.redirect(SIGN_IN_AGAIN_URL, 303) : { name }
+    await passwords.inTurn(owner.name, () => account.choosePassword(secretIn(request), password))
+    return wantsHtml(request) ? reply.redirect(SIGN_IN_AGAIN_URL, 303) : { name: owner.name }
   })
 }
 
-/** @param {import('fastify').FastifyInstance} app @param {OwnAccount} account */
-function addAccount (app, account) {
+/** @param {import('fastify').FastifyInstance} app @param {Context} context */
+function addAccount (app, context) {
+  const { account } = context
   const config = { role: 'reader' }
 
-  app.get(ACCOUNT_URL, { config }, async (request, reply) => showAccount(request, reply, account))
+  app.get(ACCOUNT_URL, { config }, async (request, reply) => showAccount(request, reply, context))
 
   app.post(`${ACCOUNT_URL}/tokens`, {
     config, schema: bodyOf({ label: LABEL }), bodyLimit: BODY_MAX_BYTES
@@ -113,7 +121,7 @@ function addAccount (app, account) {
     if (!isLine(label, NAME_MAX_CHARS)) throw new InvalidLabel()
     const token = await account.addToken(nameOfPerson(request), label)
     if (!wantsHtml(request)) return reply.code(201).send({ label, token })
-    return showAccount(request, reply.code(201), account, { token: { label, token } })
+    return showAccount(request, reply.code(201), context, { token: { label, token } })
   })
 
   app.post(`${ACCOUNT_URL}/tokens/remove`, {
@@ -124,10 +132,9 @@ function addAccount (app, account) {
   })
 }
 
-/**
- * @param {import('fastify').FastifyInstance} app @param {OwnAccount} account @param {PasswordChecks} passwords
- */
-function addPassword (app, account, passwords) {
+/** @param {import('fastify').FastifyInstance} app @param {Context} context */
+function addPassword (app, context) {
+  const { account, passwords } = context
   app.post(`${ACCOUNT_URL}/password`, {
     config: { role: 'reader', secret: true },
     schema: bodyOf({ present: PASSWORD, password: PASSWORD, again: PASSWORD }),
@@ -139,14 +146,10 @@ function addPassword (app, account, passwords) {
     try {
       const refusal = refusalOf(request)
       if (refusal !== null) throw refusal
-      const user = await passwords.ofSession(request, name, present).catch((error) => {
-        throw error.statusCode === 401 ? new WrongPresent() : error
-      })
+      const user = await checkPresent(passwords, request, present)
       await passwords.inTurn(name, () => account.setPassword(user, password))
     } catch (error) {
-      const { statusCode = 500, headers = {}, message } = /** @type {AnswerableError} */ (error)
-      if (statusCode >= 500 || !wantsHtml(request)) throw error
-      return showAccount(request, reply.code(statusCode).headers(headers), account, { refusal: sayError(message) })
+      return showRefusal(request, reply, context, error)
     }
     // All sessions of the old password have ended, this one as well.
     return wantsHtml(request) ? reply.redirect(SIGN_IN_AGAIN_URL, 303) : { name }
@@ -154,10 +157,62 @@ function addPassword (app, account, passwords) {
 }
 
 /**
- * @param {FastifyRequest} request @param {FastifyReply} reply @param {OwnAccount} account
- * @param {{token?: {label: string, token: string}, refusal?: string}} [shown]
+ * Where a link for a new password may go. It takes the present password, as that address becomes one.
+ * @param {import('fastify').FastifyInstance} app @param {Context & {addresses: OwnAddresses}} context
  */
-async function showAccount (request, reply, account, shown = {}) {
+function addAddress (app, context) {
+  const { account, passwords, addresses } = context
+
+  app.post(`${ACCOUNT_URL}/mail`, {
+    config: { role: 'reader', secret: true },
+    schema: bodyOf({ address: ADDRESS, present: PASSWORD }),
+    bodyLimit: BODY_MAX_BYTES
+  }, async (request, reply) => {
+    const name = nameOfPerson(request)
+    const { address, present } = /** @type {{address: string, present: string}} */ (request.body)
+    await account.refuseOfFile(name)
+    try {
+      await checkPresent(passwords, request, present)
+      await addresses.ask(name, address)
+    } catch (error) {
+      return showRefusal(request, reply, context, error, { typed: address })
+    }
+    return wantsHtml(request) ? reply.redirect(`${ACCOUNT_URL}#_mail`, 303) : addresses.of(name)
+  })
+
+  app.post(`${ACCOUNT_URL}/mail/forget`, { config: { role: 'reader' }, bodyLimit: BODY_MAX_BYTES },
+    async (request, reply) => {
+      await addresses.forget(nameOfPerson(request))
+      return wantsHtml(request) ? reply.redirect(`${ACCOUNT_URL}#_mail`, 303) : reply.code(204).send()
+    })
+}
+
+/**
+ * @param {PasswordChecks} passwords @param {FastifyRequest} request @param {string} present
+ * @throws {Error} 400, 429
+ */
+const checkPresent = (passwords, request, present) =>
+  passwords.ofSession(request, nameOfPerson(request), present).catch((error) => {
+    throw error.statusCode === 401 ? new WrongPresent() : error
+  })
+
+/**
+ * @param {FastifyRequest} request @param {FastifyReply} reply @param {Context} context @param {unknown} error
+ * @param {{typed?: string}} [shown]  so that it is not lost
+ * @throws {unknown} for programs
+ */
+function showRefusal (request, reply, context, error, shown = {}) {
+  const { statusCode = 500, headers = {}, message } = /** @type {AnswerableError} */ (error)
+  if (statusCode >= 500 || !wantsHtml(request)) throw error
+  const refusal = sayError(message)
+  return showAccount(request, reply.code(statusCode).headers(headers), context, { refusal, ...shown })
+}
+
+/**
+ * @param {FastifyRequest} request @param {FastifyReply} reply @param {Context} context
+ * @param {{token?: {label: string, token: string}, refusal?: string, typed?: string}} [shown]
+ */
+async function showAccount (request, reply, { account, addresses }, shown = {}) {
   const name = nameOfPerson(request)
   const facts = await account.factsOf(name)
   const { tokens = null, hasPassword = true, isConnected = false } = facts ?? {}
@@ -167,6 +222,7 @@ async function showAccount (request, reply, account, shown = {}) {
     name,
     tokens: tokens?.map(({ label, created_at: at }) => ({ label, time: readableTime(at.toISOString()) })) ?? null,
     token: null,
+    ownAddress: await addresses?.of(name),
     hasPassword,
     isConnected,
     refusal: '',

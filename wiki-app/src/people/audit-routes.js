@@ -23,6 +23,9 @@ const ACTS = {
   blocked: () => t('blocked'),
   unblocked: () => t('unblocked'),
   removed: () => t('removed'),
+  // By the person, or by the wiki for the person.
+  mailed: () => t('mailed a link for a new password to'),
+  reset: () => t('chose a new password, with a mailed link, for'),
   // By the provider.
   admitted: ({ role }) => t('let in, as {{role}}:', { role: roleName(role) }),
   connected: () => t('was connected with'),

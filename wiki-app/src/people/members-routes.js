@@ -3,6 +3,8 @@ import { roleName } from '../access/role-names.js'
 import { t } from '../language.js'
 import { nameOfPerson } from '../access/access.js'
 import { ROLES } from '../access/roles.js'
+import { MAIL_ADDRESS_PATTERN } from '../mail/address.js'
+import { MailFailure } from '../mail/failures.js'
 import { isLine, LINE_RULE, NAME_MAX_CHARS } from '../access/users.js'
 import { PROTECTION_URL } from '../protection/addresses.js'
 import { readableTime } from '../readable.js'
@@ -16,6 +18,8 @@ import { plain } from './names.js'
 /** @import {Users} from '../access/users.js' */
 /** @import {Actor} from './audit.js' */
 /** @import {Members} from './members.js' */
+/** @import {Mail} from '../mail/mailer.js' */
+/** @import {PasswordMessages} from '../password-mail/messages.js' */
 /** @import {Member} from './model.js' */
 
 const InvalidName = createError(
@@ -23,10 +27,17 @@ const InvalidName = createError(
 )
 
 const NAME = { type: 'string', minLength: 1, maxLength: NAME_MAX_CHARS }
+/** Of a form: it sends the field also when nothing was typed. */
+const ADDRESS = { type: 'string', maxLength: 254, pattern: `^$|${MAIL_ADDRESS_PATTERN}` }
 const ROLE = { type: 'string', enum: ROLES }
-/** @param {Record<string, object>} properties */
-const bodyOf = (properties) => ({
-  body: { type: 'object', required: Object.keys(properties), additionalProperties: false, properties }
+/** @param {Record<string, object>} properties @param {Record<string, object>} [optional] */
+const bodyOf = (properties, optional) => ({
+  body: {
+    type: 'object',
+    required: Object.keys(properties),
+    additionalProperties: false,
+    properties: { ...properties, ...optional }
+  }
 })
 const LIST_SCHEMA = { querystring: { type: 'object', additionalProperties: false, properties: { after: NAME } } }
 const MEMBER_SCHEMA = {
@@ -34,21 +45,25 @@ const MEMBER_SCHEMA = {
 }
 const BODY_MAX_BYTES = 16_384
 const DAY_MS = 86_400_000
+/** The server for mail may take longer; the link is shown in any case. */
+const MAIL_WAIT_MS = 10_000
 
-/** @typedef {{name: string, role: Role}} Asked */
+/** @typedef {{name: string, role: Role, address?: string}} Asked */
 
 const config = { role: 'admin' }
-/** @param {Record<string, object>} properties */
-const form = (properties) => ({ config, schema: bodyOf(properties), bodyLimit: BODY_MAX_BYTES })
+/** @param {Record<string, object>} properties @param {Record<string, object>} [optional] */
+const form = (properties, optional) =>
+  ({ config, schema: bodyOf(properties, optional), bodyLimit: BODY_MAX_BYTES })
 
-/** @typedef {{members: Members, users: Users, publicUrl?: string}} Options */
+/** @typedef {{messages: PasswordMessages, send: (mail: Mail) => Promise<void>}} OfMail */
+/** @typedef {{members: Members, users: Users, publicUrl?: string, mail?: OfMail}} Options */
 /** @typedef {Options & {actorIn: (request: FastifyRequest) => Actor}} Context */
 
 /**
  * What administrators do with people.
  * @type {import('fastify').FastifyPluginAsync<Options>}
  */
-export async function membersRoutes (app, { members, users, publicUrl }) {
+export async function membersRoutes (app, { members, users, publicUrl, mail }) {
   app.addHook('onRequest', (_request, reply, done) => {
     reply.header('cache-control', 'private, no-store')
     done()
@@ -60,14 +75,14 @@ export async function membersRoutes (app, { members, users, publicUrl }) {
     return { name, inFile: users.isInFile(name) }
   }
 
-  const context = { members, users, publicUrl, actorIn }
+  const context = { members, users, publicUrl, mail, actorIn }
   addReads(app, context)
   addInvitations(app, context)
   addChanges(app, context)
 }
 
 /** @param {FastifyInstance} app @param {Context} context */
-function addReads (app, { members, users }) {
+function addReads (app, { members, users, mail }) {
   /** @param {Member} member */
   const shown = (member) => ({
     ...factsOf(member), roleName: roleName(member.role), state: stateOf(member, users.isInFile(member.name))
@@ -85,6 +100,7 @@ function addReads (app, { members, users }) {
       auditUrl: AUDIT_URL,
       protectionUrl: PROTECTION_URL,
       roles: ROLES,
+      sendsMail: mail !== undefined,
       nameMaxChars: NAME_MAX_CHARS
     }))
   })
@@ -98,14 +114,19 @@ function addReads (app, { members, users }) {
       isInFile: users.isInFile(member.name),
       isYou: member.name === nameOfPerson(request),
       roles: ROLES,
+      sendsMail: mail !== undefined,
       base: MEMBERS_URL
     }))
   })
 }
 
 /** @param {FastifyInstance} app @param {Context} context */
-function addInvitations (app, { members, publicUrl = '', actorIn }) {
-  app.post(MEMBERS_URL, form({ name: NAME, role: ROLE }), async (request, reply) => {
+function addInvitations (app, { members, publicUrl = '', mail, actorIn }) {
+  const optional = mail && { address: ADDRESS }
+  // It may wait for the server for mail, and holds no slot of those for pages meanwhile.
+  const waiting = { config: { ...config, waitsItself: true } }
+
+  app.post(MEMBERS_URL, { ...form({ name: NAME, role: ROLE }, optional), ...waiting }, async (request, reply) => {
     const { name: given, role } = askedIn(request)
     const name = given.trim().normalize('NFC')
     if (!isLine(name, NAME_MAX_CHARS) || name !== plain(name)) throw new InvalidName()
@@ -113,7 +134,7 @@ function addInvitations (app, { members, publicUrl = '', actorIn }) {
     return showLink(request, reply.code(201), t('“{{name}}” is invited', { name }), name, secret)
   })
 
-  app.post(`${MEMBERS_URL}/link`, form({ name: NAME }), async (request, reply) => {
+  app.post(`${MEMBERS_URL}/link`, { ...form({ name: NAME }, optional), ...waiting }, async (request, reply) => {
     const { name } = await members.get(askedIn(request).name)
     const secret = await members.renewLink(actorIn(request), name)
     return showLink(request, reply, t('A link for “{{name}}”', { name }), name, secret)
@@ -124,18 +145,47 @@ function addInvitations (app, { members, publicUrl = '', actorIn }) {
    * @param {FastifyRequest} request @param {FastifyReply} reply @param {string} title @param {string} name
    * @param {string} secret
    */
-  function showLink (request, reply, title, name, secret) {
+  async function showLink (request, reply, title, name, secret) {
     const path = invitationUrl(secret)
     const url = `${publicUrl}${path}`
-    if (!wantsHtml(request)) return { name, url }
+    const { address } = askedIn(request)
+    const mailed = mail && address
+      ? { address, problem: await mailLink(mail, { address, name, actor: nameOfPerson(request), path }) }
+      : null
+    if (!wantsHtml(request)) return { name, url, ...mailed && { mailed } }
     return reply.type(HTML).send(renderFor(request, 'member-link', {
       title,
       name,
       path,
       url,
-      lasts: t('{{count}} days', { count: LINK_MAX_MS / DAY_MS }),
+      mailed,
+      lasts: lasts(),
       listUrl: MEMBERS_URL
     }))
+  }
+}
+
+const lasts = () => t('{{count}} days', { count: LINK_MAX_MS / DAY_MS })
+
+/**
+ * At once, not later as other mails: the administrator sees whether it was taken.
+ * @param {OfMail} mail @param {{address: string, name: string, actor: string, path: string}} link
+ * @returns {Promise<string | null>} what the server for mail said, as a code; null: it has the mail
+ */
+async function mailLink ({ messages, send }, link) {
+  /** @type {NodeJS.Timeout | undefined} */
+  let timer
+  /** @type {Promise<string>} */
+  const late = new Promise((resolve) => { timer = setTimeout(resolve, MAIL_WAIT_MS, 'ETIMEDOUT') })
+  const sending = send(messages.invitation({ ...link, lasts: lasts() })).then(() => null)
+    .catch((error) => {
+      if (error instanceof MailFailure) return error.problem
+      throw error
+    })
+  try {
+    return await Promise.race([sending, late])
+  } finally {
+    clearTimeout(timer)
   }
 }
 

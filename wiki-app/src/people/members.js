@@ -70,7 +70,7 @@ export function createMembers ({ connection, models, audit, isInFile }) {
     setRole: (actor, name, role) => change(actor, name, { did: 'role', role }, { role }),
 
     /** Sessions, tokens and links stop working at once. @param {Actor} actor @param {string} name */
-    block: (actor, name) => change(actor, name, { did: 'blocked' }, { blocked_at: new Date(), link: null }),
+    block: (actor, name) => change(actor, name, { did: 'blocked' }, { blocked_at: new Date(), link: null, resets: [] }),
 
     /** @param {Actor} actor @param {string} name */
     unblock: (actor, name) => change(actor, name, { did: 'unblocked' }, { blocked_at: null }),

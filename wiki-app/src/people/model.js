@@ -14,6 +14,8 @@ import mongoose from 'mongoose'
  * @property {Date | null} blocked_at  not null: neither the password nor a token works
  * @property {{sha256: string, expires_at: Date, by: string} | null} link  lets its owner choose a password, once; `by`:
  *   key of the administrator that made it
+ * @property {{address: string, key: string}} [mail]  confirmed: where a link for a new password may go
+ * @property {{sha256: string, expires_at: Date}[]} [resets]  such links, each for an hour, until one is used
  * @property {Date} created_at
  * @property {Date | null} acted_at  when this administrator last changed somebody else, see members.js
  */
@@ -47,12 +49,16 @@ const member = new mongoose.Schema({
   tokens: [new mongoose.Schema({ label: String, sha256: String, created_at: Date }, { _id: false })],
   blocked_at: Date,
   link: new mongoose.Schema({ sha256: String, expires_at: Date, by: String }, { _id: false }),
+  mail: new mongoose.Schema({ address: String, key: String }, { _id: false }),
+  resets: [new mongoose.Schema({ sha256: String, expires_at: Date }, { _id: false })],
   created_at: Date,
   acted_at: Date
 }, { collection: 'members', ...options })
 member.index({ 'tokens.sha256': 1 })
 member.index({ 'link.sha256': 1 })
 member.index({ 'link.by': 1 })
+member.index({ 'mail.key': 1 }, { sparse: true })
+member.index({ 'resets.sha256': 1 }, { sparse: true })
 member.index({ identity: 1 }, { unique: true, partialFilterExpression: { identity: { $exists: true } } })
 
 /**

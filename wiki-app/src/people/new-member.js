@@ -8,7 +8,7 @@ const MEMBERS_MAX = 10_000
 
 const TooManyMembers = createError('WIKI_TOO_MANY_MEMBERS', `The list of people has ${MEMBERS_MAX} already.`, 409)
 
-/** The person at the server: invites the first administrator. */
+/** The person at the server, who invites the first administrator; and what mails links for new passwords. */
 export const SERVER = Object.freeze({ name: 'the server', inFile: true })
 /** In the audit log, for people from the provider. */
 export const PROVIDER = Object.freeze({ name: 'OpenID Connect', inFile: true })

@@ -2,13 +2,17 @@ import createError from '@fastify/error'
 import { hashPassword } from '../access/password.js'
 import { sha256, TOKENS_MAX, userKey } from '../access/users.js'
 import { driverOf } from '../database/driver.js'
+import { inTransaction } from '../database/transaction.js'
 import { createToken } from './secrets.js'
 
-/** @import {PeopleModels} from './model.js' */
+/** @import {ClientSession, Connection, mongo} from 'mongoose' */
+/** @import {Requests} from '../password-mail/requests.js' */
+/** @import {Audit} from './audit.js' */
+/** @import {Member, PeopleModels} from './model.js' */
 
 export const LinkGone = createError(
   'WIKI_LINK_GONE',
-  'This link was used, is older than three days, or was replaced by a newer one. ' +
+  'This link was used, is too old, or was replaced by a newer one. ' +
     'An administrator of the wiki can give you another one.',
   404
 )
@@ -27,42 +31,67 @@ const ChangedMeanwhile = createError(
   'WIKI_PASSWORD_CHANGED_MEANWHILE', 'Your password was changed elsewhere meanwhile. Sign in with that one.', 409
 )
 
-/** A filter of the owner of a link that works. @param {string} secret */
+/** Mailed links of a person that work at once. */
+export const RESETS_MAX = 3
+
+/** A filter of the owner of a link that works, and that an administrator made. @param {string} secret */
 export const linked = (secret) => ({
   'link.sha256': sha256(secret), 'link.expires_at': { $gt: new Date() }, blocked_at: null
 })
 
+/** A filter of the owner of such a link, or of a mailed one. @param {string} secret */
+const opened = (secret) => ({
+  $or: [linked(secret), {
+    resets: { $elemMatch: { sha256: sha256(secret), expires_at: { $gt: new Date() } } }, blocked_at: null
+  }]
+})
+
 /**
  * What people do with their own accounts. Those of the users' file have none here.
- * @param {{models: PeopleModels, isInFile: (name: string) => boolean}} parts
+ * @typedef {object} Parts
+ * @property {Connection} connection
+ * @property {PeopleModels} models
+ * @property {Audit} audit
+ * @property {(name: string) => boolean} isInFile
+ * @property {Pick<Requests, 'changed' | 'added'>} [mails]  where the wiki sends mail
+ * @param {Parts} parts
  */
-export function createOwnAccount ({ models, isInFile }) {
+export function createOwnAccount ({ connection, models, audit, isInFile, mails }) {
   const members = driverOf(models.Members)
   /** @param {string} name @throws {Error} 409 */
   const refuseOfFile = (name) => { if (isInFile(name)) throw new InFile() }
 
-  /** @param {string} secret @returns {Promise<string>} the name of its owner @throws {Error} 404, 409 */
+  /**
+   * @param {string} secret
+   * @returns {Promise<{name: string, isMailed: boolean}>} its owner; not mailed: made by an administrator
+   * @throws {Error} 404, 409
+   */
   async function ownerOf (secret) {
-    const member = await members.findOne(linked(secret), { projection: { name: 1 } })
+    const member = await members.findOne(opened(secret), { projection: { name: 1, link: 1 } })
     if (member === null) throw new LinkGone()
     refuseOfFile(member.name)
-    return member.name
+    return { name: member.name, isMailed: member.link?.sha256 !== sha256(secret) }
   }
+
+  const changing = createChanging({ members, mails })
 
   return {
     ownerOf,
 
     /**
-     * Uses the link up. The sessions of an earlier password end.
+     * Uses the link up.
      * @param {string} secret @param {string} password @returns {Promise<string>} the name @throws {Error} 404, 409
      */
     async choosePassword (secret, password) {
-      await ownerOf(secret)
+      const { name, isMailed } = await ownerOf(secret)
       const hash = await hashPassword(password)
       // A link that was used meanwhile does not match any more.
-      const member = await members.findOneAndUpdate(linked(secret), { $set: { password: hash, link: null } })
-      if (member === null) throw new LinkGone()
-      return member.name
+      const change = changing(opened(secret), hash, () => new LinkGone())
+      await (isMailed
+        ? audit.during({ name, inFile: true }, { did: 'reset' }, change)
+        : inTransaction(connection, change))
+      mails?.added()
+      return name
     },
 
     /** @param {string} name @throws {Error} 409 */
@@ -74,10 +103,9 @@ export function createOwnAccount ({ models, isInFile }) {
      */
     async setPassword ({ name, password: checked }, password) {
       const hash = await hashPassword(password)
-      const { matchedCount } = await members.updateOne(
-        { _id: userKey(name), password: checked, blocked_at: null }, { $set: { password: hash, link: null } }
-      )
-      if (matchedCount === 0) throw new ChangedMeanwhile()
+      const same = { _id: userKey(name), password: checked, blocked_at: null }
+      await inTransaction(connection, changing(same, hash, () => new ChangedMeanwhile()))
+      mails?.added()
     },
 
     /**
@@ -115,5 +143,20 @@ export function createOwnAccount ({ models, isInFile }) {
     }
   }
 }
+
+/**
+ * Sessions of the password before end, and so do all links.
+ * @param {{members: mongo.Collection<any>, mails: Parts['mails']}} parts
+ */
+const createChanging = ({ members, mails }) =>
+  /** @param {mongo.Filter<any>} filter @param {string} hash @param {() => Error} refusal  if nobody matches now */
+  (filter, hash, refusal) => async (/** @type {ClientSession} */ session) => {
+    const member = await members.findOneAndUpdate(
+      filter, { $set: { password: hash, link: null, resets: [] } }, { session }
+    )
+    if (member === null) throw refusal()
+    await mails?.changed(/** @type {Member} */ (member), session)
+    return member
+  }
 
 /** @typedef {ReturnType<typeof createOwnAccount>} OwnAccount */

@@ -8,6 +8,8 @@ const OWN = {
   watchers: (key) => ({ _id: key }),
   digests: (key) => ({ _id: key }),
   digest_confirmations: (key) => ({ _id: key }),
+  password_mails: (key) => ({ _id: { $in: [`link ${key}`, `changed ${key}`] } }),
+  address_confirmations: (key) => ({ _id: key }),
   feed_items: feedOf
 }
 

@@ -4,6 +4,7 @@ import { createAudit } from './audit.js'
 import { createIdentities } from './identities.js'
 import { createMembers } from './members.js'
 import { definePeople } from './model.js'
+import { createPasswordMail } from '../password-mail/password-mail.js'
 import { createOwnAccount } from './own-account.js'
 import { createUsers } from './users.js'
 
@@ -25,7 +26,8 @@ const NOBODY = {
   account: null,
   identities: null,
   watching: null,
-  digests: undefined
+  digests: undefined,
+  passwordMail: undefined
 }
 
 /**
@@ -44,31 +46,42 @@ export function peopleOf (file, { makeSessions, fanOut, ...parts }) {
   const users = createUsers({ file, models: ofMembers.models, whileAvailable: database.whileAvailable })
   const audit = createAudit(ofMembers)
   const watching = whileAvailable(createWatching({ connection, models, users, fanOut }), database)
+  const mail = mailOf({ ...parts, users, watching, audit, people: ofMembers.models })
   return {
     users,
     members: whileAvailable(createMembers({ ...ofMembers, audit, isInFile: users.isInFile }), database),
     audit: whileAvailable(audit, database),
-    account: whileAvailable(createOwnAccount({ ...ofMembers, isInFile: users.isInFile }), database),
+    account: whileAvailable(createOwnAccount({
+      ...ofMembers, audit, isInFile: users.isInFile, mails: mail?.passwordMail.requests
+    }), database),
     identities: whileAvailable(createIdentities({
       ...ofMembers, audit, isInFile: users.isInFile, authorsAmong: parts.history.authorsAmong
     }), database),
     sessions: whileAvailable(makeSessions(connection, users), database),
     watching,
-    digests: digestsOf({ ...parts, users, watching })
+    digests: mail?.digests,
+    passwordMail: mail?.passwordMail
   }
 }
 
 /**
  * With complete settings, see config.js.
  * @param {OfPeople & {createMailer?: typeof createMailer} & {makeDigests: typeof createDigests} &
- *   {users: import('../access/users.js').Users, watching: ReturnType<typeof createWatching>}} parts
+ *   {users: import('../access/users.js').Users, watching: ReturnType<typeof createWatching>,
+ *   audit: ReturnType<typeof createAudit>, people: ReturnType<typeof definePeople>}} parts
  */
-function digestsOf ({ config, log, database, history, users, watching, createMailer, makeDigests }) {
+function mailOf ({ config, log, database, history, users, watching, audit, people, createMailer, makeDigests }) {
   const { SMTP_URL: url, MAIL_FROM: from, PUBLIC_URL: publicUrl } = config
   if (!createMailer || !url || !from || !publicUrl) return undefined
   const { origin: root, host: name } = new URL(publicUrl)
   const { connection, isUnavailable } = database
   const mailer = createMailer({ url, from, name }, log)
-  const digests = makeDigests({ connection, users, watching, history, mailer, root, isUnavailable, log })
-  return { ...digests, subscriptions: whileAvailable(digests.subscriptions, database) }
+  const { kindsOf, requests, addresses, messages } = createPasswordMail({
+    connection, models: people, users, audit, root, added: () => digests.added(), log
+  })
+  const digests = makeDigests({ connection, users, watching, history, mailer, root, isUnavailable, log, kindsOf })
+  return {
+    digests: { ...digests, subscriptions: whileAvailable(digests.subscriptions, database) },
+    passwordMail: { requests, addresses: whileAvailable(addresses, database), messages, send: mailer.send }
+  }
 }
