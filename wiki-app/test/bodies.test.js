@@ -10,7 +10,7 @@ const wiki = useWiki()
 const NEED_NO_BODY = [
   'DELETE /wiki/*', 'POST /edit/delete/*', 'POST /edit/sign-out', 'DELETE /api/v1/pages/:name',
   'POST /edit/delete-picture/:file', 'DELETE /api/v1/files/:file', 'POST /edit/short-link/*',
-  'POST /edit/watching/feed', 'POST /edit/watching/digest/end', 'POST /edit/account/mail/forget', 'POST /digests/confirm/:secret',
+  'POST /edit/watching/feed', 'POST /edit/watching/digest/end', 'POST /digests/confirm/:secret',
   'POST /digests/stop/:secret', 'DELETE /api/v1/watching/digest',
   'PUT /api/v1/watching/pages/:name', 'DELETE /api/v1/watching/pages/:name',
   'PUT /api/v1/watching/authors/:author', 'DELETE /api/v1/watching/authors/:author',

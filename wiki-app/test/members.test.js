@@ -152,7 +152,11 @@ test('a removed person leaves the history and nothing else, so that a namesake g
   const token = await tokenOf(app, session)
   await save(app, 'Bees', 'They fly.', token)
   await app.inject({ method: 'PUT', url: '/api/v1/watching/pages/Bees', headers: token })
-  assert.equal((await send(app, 'people/remove', { name: 'Ana' })).statusCode, 204)
+  const admin = await cookieOf(app, 'admin')
+  const unsure = await post(app, '/edit/people/remove', { name: 'Ana' }, admin)
+  assert.equal(unsure.statusCode, 400, 'one press of a button in a form is not enough')
+  assert.match(unsure.body, /Nothing was changed/)
+  assert.equal((await post(app, '/edit/people/remove', { name: 'Ana', sure: 'yes' }, admin)).statusCode, 303)
 
   assert.equal((await get(app, '/edit/account', session)).statusCode, 401)
   const left = await withDatabase(uri, async (db) => {
@@ -301,6 +305,9 @@ test('nobody changes oneself or those of the file, and one name has one person',
   const app = await wiki.build(t, peopleOnly(t))
   await join(app, 'Ana', 'admin')
   const token = await tokenOf(app, await sessionOf(app, 'Ana'))
+  for (const name of ['Ivan', 'aha', 'Ivan\u010d', '\u0421\u043b\u0430\u0432\u0430']) {
+    assert.equal((await send(app, 'people', { name, role: 'reader' }, token)).statusCode, 201, name)
+  }
   for (const [url, payload, status, reason] of /** @type {const} */ ([
     ['people/remove', { name: 'ana' }, 409, /cannot change your own role/],
     ['people/link', { name: 'ana' }, 409, /cannot change your own role/],
@@ -315,6 +322,11 @@ test('nobody changes oneself or those of the file, and one name has one person',
     ['people', { name: 'ANA', role: 'editor' }, 409, /in the list of people already/],
     ['people', { name: 'Ana\u202e', role: 'editor' }, 400, /without blanks around it or invisible ones/],
     ['people', { name: 'Bor', role: 'root' }, 400, /role/],
+    ['people', { name: 'edit\u043er', role: 'admin' }, 400, /a word with letters of several scripts/],
+    ['people', { name: '\u0410na', role: 'admin' }, 400, /a word with letters of several scripts/],
+    ['people', { name: '\u0410\u041d\u0410', role: 'admin' }, 409, /looks like “aha”, a name that is here already/],
+    ['people', { name: 'tuj\u0456', role: 'admin' }, 400, /several scripts/],
+    ['people', { name: 'lvan', role: 'admin' }, 409, /looks like “Ivan”/],
     ['people/remove', { name: 'nobody' }, 404, /Nobody of that name/],
     ['people/link', { name: { $gt: '' } }, 400, /name/]
   ])) {
@@ -408,7 +420,7 @@ test('a forgotten password: the same answer to everybody, and a link by mail to 
   const { lines, logTo } = createLog()
   const logged = () => JSON.stringify(lines)
   const app = await wiki.build(
-    t, { ...peopleOnly(t), ...mailbox.settings, MONGODB_URI: uri }, { logTo }, quickly())
+    t, { ...peopleOnly(t), ...mailbox.settings, MONGODB_URI: uri }, {}, { logTo, ...quickly() })
   assert.match((await get(app, '/edit/sign-in', BROWSER)).body, /href="\/edit\/sign-in\/forgotten"/)
   await join(app, 'Ana')
   await join(app, 'Bor')
@@ -480,6 +492,7 @@ test('a forgotten password: the same answer to everybody, and a link by mail to 
     assert.equal((await get(app, late)).statusCode, 404, 'a link ends after an hour')
 
     // Removing takes the address and what waits.
+    assert.equal(await jobs.countDocuments(), 2)
     await send(app, 'people/remove', { name: 'Ana' })
     assert.equal(await jobs.countDocuments(), 0)
   })

@@ -37,6 +37,8 @@ export function readUsers (file) {
     (user.tokens ?? []).map(({ sha256 }) => /** @type {const} */ ([sha256, user]))))
 
   return {
+    names: users.map(({ name }) => name),
+
     /** @param {string} name */
     find: (name) => byKey.get(userKey(name)) ?? null,
 

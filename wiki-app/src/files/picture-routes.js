@@ -6,6 +6,7 @@ import { viewUrl } from '../pages/name.js'
 import { readableAlt, visibleAuthor } from '../pages/visible.js'
 import { englishTime } from '../readable.js'
 import { freshnessNotice, noTexts } from '../search/freshness.js'
+import { refuseUnsure, SURE } from '../http/second-step.js'
 import { HTML, renderFor } from '../views.js'
 import { shown } from './receive.js'
 
@@ -24,7 +25,7 @@ const NAME_SCHEMA = {
   type: 'object', required: ['alt'], additionalProperties: false, properties: { alt: ALT_SCHEMA, author: AUTHOR_SCHEMA }
 }
 const DELETE_SCHEMA = {
-  type: 'object', nullable: true, additionalProperties: false, properties: { author: AUTHOR_SCHEMA }
+  type: 'object', nullable: true, additionalProperties: false, properties: { author: AUTHOR_SCHEMA, ...SURE }
 }
 
 /**
@@ -77,6 +78,7 @@ export async function pictureRoutes (app, { files, search }) {
   })
 
   app.post('/edit/delete-picture/:file', { schema: { body: DELETE_SCHEMA } }, async (request, reply) => {
+    refuseUnsure(request)
     const { author } = /** @type {{author?: string}} */ (request.body ?? {})
     const file = await fileIn(request, files)
     await files.remove(file, personIn(request)?.name ?? visibleAuthor(author) ?? '')

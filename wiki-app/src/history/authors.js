@@ -1,5 +1,3 @@
-import { userKey } from '../access/users.js'
-
 /** @import {mongo} from 'mongoose' */
 /** @import {Revision} from '../pages/model.js' */
 
@@ -14,15 +12,7 @@ const BY_AUTHOR = { author: 1, _id: -1 }
 export const authorsOf = (revisions) =>
   revisions.aggregate([{ $sort: { author: 1 } }, { $group: { _id: '$author' } }], { hint: BY_AUTHOR })
 
-/**
- * @param {mongo.Collection<any>} revisions @param {Set<string>} keys  of names, see `userKey`
- * @returns {Promise<Set<string>>} those whose names, in whatever capitals, are an author's
- */
-export async function authorsAmong (revisions, keys) {
-  const found = new Set()
-  for await (const { _id: author } of authorsOf(revisions)) {
-    const key = userKey(author ?? '')
-    if (keys.has(key)) found.add(key)
-  }
-  return found
+/** @param {mongo.Collection<any>} revisions @returns {AsyncGenerator<string>} */
+export async function * authorNames (revisions) {
+  for await (const { _id: author } of authorsOf(revisions)) if (author) yield author
 }

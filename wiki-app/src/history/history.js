@@ -2,7 +2,7 @@ import createError from '@fastify/error'
 import mongoose from 'mongoose'
 import { driverOf } from '../database/driver.js'
 import { historyUrl } from '../pages/name.js'
-import { authorsAmong } from './authors.js'
+import { authorNames } from './authors.js'
 
 /** @import {Histories} from '../pages/histories.js' */
 /** @import {Models, Revision} from '../pages/model.js' */
@@ -80,8 +80,8 @@ export function createHistory ({ Revisions }, histories) {
     /** @param {string} page @param {number} revision @returns {Promise<RevisionItem | null>} */
     findItem: (page, revision) => findOne(page, revision, ITEM_FIELDS),
 
-    /** @param {Set<string>} keys  of names @returns {Promise<Set<string>>} see authors.js */
-    authorsAmong: (keys) => authorsAmong(driverOf(Revisions), keys),
+    /** All of them, each once. */
+    authorNames: () => authorNames(driverOf(Revisions)),
 
     /**
      * A string of 1 MiB here would delay all other requests by milliseconds.

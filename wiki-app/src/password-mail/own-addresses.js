@@ -56,11 +56,11 @@ export function createOwnAddresses ({ connection, models, users, added }) {
       await confirmations.forget(_id)
     },
 
-    /** Links that were sent there end. @param {string} user  name */
-    async forget (user) {
+    /** Links that were sent there end. @param {string} user  name @param {string} address */
+    async forget (user, address) {
       const _id = userKey(user)
       await Promise.all([
-        members.updateOne({ _id }, { $unset: { mail: '' }, $set: { resets: [] } }), confirmations.forget(_id)
+        members.updateOne({ _id, 'mail.address': address }, { $unset: { mail: '' }, $set: { resets: [] } }), confirmations.forget(_id)
       ])
     },
 

@@ -5,6 +5,7 @@ import { nameOfPerson, SIGN_IN_URL } from '../access/access.js'
 import { PASSWORD_MAX_CHARS, PASSWORD_MIN_CHARS } from '../access/password.js'
 import { isPersonal } from '../access/roles.js'
 import { isLine, NAME_MAX_CHARS } from '../access/users.js'
+import { refuseUnsure, SURE } from '../http/second-step.js'
 import { isUnsafe } from '../http/same-origin.js'
 import { readableTime } from '../readable.js'
 import { HTML, renderFor, wantsHtml } from '../views.js'
@@ -27,9 +28,14 @@ const SECRET = {
 }
 /** The form would lead back to the address that it comes from, a link that is used up. */
 const SIGN_IN_AGAIN_URL = `${SIGN_IN_URL}?to=%2F`
-/** @param {Record<string, object>} properties */
-const bodyOf = (properties) => ({
-  body: { type: 'object', required: Object.keys(properties), additionalProperties: false, properties }
+/** @param {Record<string, object>} properties @param {Record<string, object>} [optional] */
+const bodyOf = (properties, optional) => ({
+  body: {
+    type: 'object',
+    required: Object.keys(properties),
+    additionalProperties: false,
+    properties: { ...properties, ...optional }
+  }
 })
 
 const TooShort = createError(
@@ -125,8 +131,9 @@ function addAccount (app, context) {
   })
 
   app.post(`${ACCOUNT_URL}/tokens/remove`, {
-    config, schema: bodyOf({ label: LABEL }), bodyLimit: BODY_MAX_BYTES
+    config, schema: bodyOf({ label: LABEL }, SURE), bodyLimit: BODY_MAX_BYTES
   }, async (request, reply) => {
+    refuseUnsure(request)
     await account.removeToken(nameOfPerson(request), labelIn(request))
     return wantsHtml(request) ? reply.redirect(ACCOUNT_URL, 303) : reply.code(204).send()
   })
@@ -180,11 +187,12 @@ function addAddress (app, context) {
     return wantsHtml(request) ? reply.redirect(`${ACCOUNT_URL}#_mail`, 303) : addresses.of(name)
   })
 
-  app.post(`${ACCOUNT_URL}/mail/forget`, { config: { role: 'reader' }, bodyLimit: BODY_MAX_BYTES },
-    async (request, reply) => {
-      await addresses.forget(nameOfPerson(request))
-      return wantsHtml(request) ? reply.redirect(`${ACCOUNT_URL}#_mail`, 303) : reply.code(204).send()
-    })
+  app.post(`${ACCOUNT_URL}/mail/forget`, {
+    config: { role: 'reader' }, schema: bodyOf({ address: ADDRESS }), bodyLimit: BODY_MAX_BYTES
+  }, async (request, reply) => {
+    await addresses.forget(nameOfPerson(request), /** @type {{address: string}} */ (request.body).address)
+    return wantsHtml(request) ? reply.redirect(`${ACCOUNT_URL}#_mail`, 303) : reply.code(204).send()
+  })
 }
 
 /**

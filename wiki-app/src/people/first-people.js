@@ -16,7 +16,8 @@ import { createUsers } from './users.js'
 export function createFirstPeople (connection, file) {
   const models = definePeople(connection)
   const { isInFile } = createUsers({ file, models, whileAvailable: (work) => work })
-  const members = createMembers({ connection, models, audit: createAudit({ connection, models }), isInFile })
+  const audit = createAudit({ connection, models })
+  const members = createMembers({ connection, models, audit, isInFile, namesInFile: file?.names ?? [] })
 
   /**
    * @param {string} name @param {Role} [role]  default editor for a new person, and no change for a known one

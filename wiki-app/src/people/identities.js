@@ -1,8 +1,9 @@
 import createError from '@fastify/error'
 import { sha256, userKey } from '../access/users.js'
 import { driverOf } from '../database/driver.js'
+import { lookAlikes } from './look-alikes.js'
 import { namesFor } from './names.js'
-import { isReserved, newMember, PROVIDER, refuseTooMany } from './new-member.js'
+import { namesOf, newMember, PROVIDER, refuseTooMany, RESERVED_NAMES } from './new-member.js'
 import { InFile, linked, LinkGone } from './own-account.js'
 import { deleteOwn, endSessions } from './own-data.js'
 import { keepOut } from './removed.js'
@@ -44,7 +45,8 @@ class AddedMeanwhile extends Error {}
  * @property {PeopleModels} models
  * @property {Audit} audit
  * @property {(name: string) => boolean} isInFile
- * @property {(keys: Set<string>) => Promise<Set<string>>} authorsAmong  keys that authors of revisions have
+ * @property {string[]} namesInFile
+ * @property {() => AsyncIterable<string>} authorNames  of revisions
  */
 
 /**
@@ -52,7 +54,7 @@ class AddedMeanwhile extends Error {}
  * there may change their owner (OpenID Connect Core 1.0 §5.7).
  * @param {Parts} parts
  */
-export function createIdentities ({ connection, models, audit, isInFile, authorsAmong }) {
+export function createIdentities ({ connection, models, audit, isInFile, namesInFile, authorNames }) {
   const [members, removed] = [driverOf(models.Members), driverOf(models.Removed)]
 
   /** @param {string[]} names @param {ClientSession} session @returns {Promise<string>} @throws {Error} 409 */
@@ -63,11 +65,11 @@ export function createIdentities ({ connection, models, audit, isInFile, authors
     throw new NamesTaken()
   }
 
-  /** @param {string[]} given @returns {Promise<string[]>} names that no author and nobody outside the database has */
+  /** @param {string[]} given @returns {Promise<string[]>} names that look like nobody's, also not an author's */
   async function unusedNames (given) {
-    const names = [...namesFor(given)].filter((name) => !isInFile(name) && !isReserved(name))
-    const authors = await authorsAmong(new Set(names.map(userKey)))
-    return names.filter((name) => !authors.has(userKey(name)))
+    const names = [...namesFor(given)]
+    const alike = await lookAlikes(names, [RESERVED_NAMES, namesInFile, namesOf(members), authorNames()])
+    return names.filter((name) => !alike.has(name))
   }
 
   /**

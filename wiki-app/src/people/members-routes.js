@@ -5,6 +5,7 @@ import { nameOfPerson } from '../access/access.js'
 import { ROLES } from '../access/roles.js'
 import { MAIL_ADDRESS_PATTERN } from '../mail/address.js'
 import { MailFailure } from '../mail/failures.js'
+import { refuseUnsure, SURE } from '../http/second-step.js'
 import { isLine, LINE_RULE, NAME_MAX_CHARS } from '../access/users.js'
 import { PROTECTION_URL } from '../protection/addresses.js'
 import { readableTime } from '../readable.js'
@@ -201,7 +202,8 @@ function addChanges (app, { members, actorIn }) {
       show(request, reply, await members[verb](actorIn(request), askedIn(request).name)))
   }
 
-  app.post(`${MEMBERS_URL}/remove`, form({ name: NAME }), async (request, reply) => {
+  app.post(`${MEMBERS_URL}/remove`, form({ name: NAME }, SURE), async (request, reply) => {
+    refuseUnsure(request)
     await members.remove(actorIn(request), askedIn(request).name)
     return wantsHtml(request) ? reply.redirect(MEMBERS_URL, 303) : reply.code(204).send()
   })

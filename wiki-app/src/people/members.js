@@ -2,7 +2,8 @@ import createError from '@fastify/error'
 import { sha256, userKey } from '../access/users.js'
 import { driverOf } from '../database/driver.js'
 import { deleteOwn, endSessions } from './own-data.js'
-import { isReserved, newMember, refuseTooMany } from './new-member.js'
+import { LooksAlike, lookAlikes, refuseMixed } from './look-alikes.js'
+import { isReserved, namesOf, newMember, refuseTooMany, RESERVED_NAMES } from './new-member.js'
 import { keepOut } from './removed.js'
 import { createLinkSecret } from './secrets.js'
 
@@ -32,21 +33,22 @@ const KeptInFile = createError(
 
 /** @typedef {mongo.Collection<mongo.OptionalId<Member>>} Collection */
 /**
- * @typedef {{connection: Connection, models: PeopleModels, audit: Audit, isInFile: (name: string) => boolean}} Parts
+ * @typedef {{connection: Connection, models: PeopleModels, audit: Audit, isInFile: (name: string) => boolean,
+ *   namesInFile: string[], authorNames?: () => AsyncIterable<string>}} Parts  `authorNames`: of the history
  */
 
 /**
  * What administrators do with the people that are kept in the database.
  * @param {Parts} parts
  */
-export function createMembers ({ connection, models, audit, isInFile }) {
+export function createMembers ({ connection, models, audit, isInFile, ...names }) {
   const members = driverOf(models.Members)
   const parts = { connection, members, audit, isInFile }
   const change = createChange(parts)
   const removed = driverOf(models.Removed)
 
   return {
-    ...invitations(parts),
+    ...invitations(parts, names),
 
     /** @param {string} name @returns {Promise<Member>} @throws {Error} 404 */
     async get (name) {
@@ -129,8 +131,20 @@ const createChange = ({ connection, members, audit, isInFile }) =>
     })
   }
 
-/** @param {Inner} parts */
-const invitations = ({ connection, members, audit, isInFile }) => ({
+/**
+ * Its own author may come back under a name of the history, nobody under one that looks like it.
+ * @param {string} name @param {Collection} members @param {Pick<Parts, 'namesInFile' | 'authorNames'>} others
+ * @throws {Error} 400, 409
+ */
+async function refuseAlike (name, members, { namesInFile, authorNames }) {
+  refuseMixed(name)
+  const alike = await lookAlikes([name], [RESERVED_NAMES, namesInFile, namesOf(members), authorNames?.() ?? []])
+  const other = alike.get(name)?.find((each) => userKey(each) !== userKey(name))
+  if (other !== undefined) throw new LooksAlike(name, other)
+}
+
+/** @param {Inner} parts @param {Pick<Parts, 'namesInFile' | 'authorNames'>} names */
+const invitations = ({ connection, members, audit, isInFile }, names) => ({
   /**
    * @param {Actor} actor @param {string} name @param {Role} role
    * @returns {Promise<string>} the secret of the link @throws {Error} 409, 403
@@ -138,6 +152,7 @@ const invitations = ({ connection, members, audit, isInFile }) => ({
   async invite (actor, name, role) {
     if (isInFile(name) || isReserved(name)) throw new NameTaken(name)
     await refuseTooMany(members)
+    await refuseAlike(name, members, names)
     const secret = createLinkSecret()
     await audit.during(actor, { did: 'invited', role }, async (session) => {
       // Another invitation of this name, at the same moment, is a duplicate key: the retry finds it here.

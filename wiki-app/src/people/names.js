@@ -1,14 +1,13 @@
 import { isLine, NAME_MAX_CHARS } from '../access/users.js'
+import { isMixed } from './look-alikes.js'
 
 /** Room for a number behind it. */
 const GIVEN_MAX_CHARS = NAME_MAX_CHARS - 8
 const NUMBERS_MAX = 50
 const NAMELESS = 'Person'
-/** Letters of these look like each other, so no name has letters of two of them (UTS 39 §5). */
-const ALIKE = [/\p{Script=Latin}/u, /\p{Script=Cyrillic}/u, /\p{Script=Greek}/u, /\p{Script=Armenian}/u]
 
 /**
- * Without forms of letters and blanks that look like others; letters of another script still may.
+ * Without forms of letters and blanks that look like others; for letters of other scripts, see look-alikes.js.
  * @param {string} name
  */
 export const plain = (name) => name.normalize('NFKC').replace(/\s+/g, ' ')
@@ -27,6 +26,5 @@ export function * namesFor (given) {
 /** Of a mail address only its first part: names are shown to everybody. @param {string} given */
 function usable (given) {
   const name = plain(given.slice(0, 1_000)).split('@', 1)[0].slice(0, GIVEN_MAX_CHARS).trim()
-  const mixed = ALIKE.filter((script) => script.test(name)).length > 1
-  return isLine(name, GIVEN_MAX_CHARS) && !mixed && /\p{L}/u.test(name) ? name : null
+  return isLine(name, GIVEN_MAX_CHARS) && !isMixed(name) && /\p{L}/u.test(name) ? name : null
 }

@@ -13,7 +13,8 @@ export const SERVER = Object.freeze({ name: 'the server', inFile: true })
 /** In the audit log, for people from the provider. */
 export const PROVIDER = Object.freeze({ name: 'OpenID Connect', inFile: true })
 
-const RESERVED = new Set([SERVER, PROVIDER].map(({ name }) => userKey(name)))
+export const RESERVED_NAMES = [SERVER, PROVIDER].map(({ name }) => name)
+const RESERVED = new Set(RESERVED_NAMES.map(userKey))
 
 /** Names of the audit log that are nobody's. @param {string} name */
 export const isReserved = (name) => RESERVED.has(userKey(name))
@@ -21,6 +22,11 @@ export const isReserved = (name) => RESERVED.has(userKey(name))
 /** @param {mongo.Collection<mongo.OptionalId<Member>>} members @throws {Error} 409 */
 export async function refuseTooMany (members) {
   if (await members.countDocuments({}, { limit: MEMBERS_MAX }) === MEMBERS_MAX) throw new TooManyMembers()
+}
+
+/** @param {mongo.Collection<mongo.OptionalId<Member>>} members @returns {AsyncGenerator<string>} */
+export async function * namesOf (members) {
+  for await (const { name } of members.find({}, { projection: { name: 1 } })) yield name
 }
 
 /** @param {string} name @param {Member['role']} role @returns {Member} without a way to sign in yet */

@@ -43,19 +43,20 @@ export function peopleOf (file, { makeSessions, fanOut, ...parts }) {
   const { database, models } = parts
   const { connection } = database
   const ofMembers = { connection, models: definePeople(connection) }
+  const named = { namesInFile: file?.names ?? [], authorNames: parts.history.authorNames }
   const users = createUsers({ file, models: ofMembers.models, whileAvailable: database.whileAvailable })
   const audit = createAudit(ofMembers)
   const watching = whileAvailable(createWatching({ connection, models, users, fanOut }), database)
   const mail = mailOf({ ...parts, users, watching, audit, people: ofMembers.models })
   return {
     users,
-    members: whileAvailable(createMembers({ ...ofMembers, audit, isInFile: users.isInFile }), database),
+    members: whileAvailable(createMembers({ ...ofMembers, ...named, audit, isInFile: users.isInFile }), database),
     audit: whileAvailable(audit, database),
     account: whileAvailable(createOwnAccount({
       ...ofMembers, audit, isInFile: users.isInFile, mails: mail?.passwordMail.requests
     }), database),
     identities: whileAvailable(createIdentities({
-      ...ofMembers, audit, isInFile: users.isInFile, authorsAmong: parts.history.authorsAmong
+      ...ofMembers, ...named, audit, isInFile: users.isInFile
     }), database),
     sessions: whileAvailable(makeSessions(connection, users), database),
     watching,

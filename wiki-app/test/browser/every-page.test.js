@@ -304,6 +304,12 @@ for (const [where, options, widths] of DEVICES) {
     }
     await page.goto('/')
     await look('home of a wiki with users')
+    await page.goto('/edit/sign-in/forgotten')
+    await look('a forgotten password')
+    await page.getByLabel('Your name in this wiki, or').fill('nobody')
+    await page.getByRole('button', { name: 'Send me a link' }).click()
+    await page.getByRole('status').waitFor()
+    await look('a link was asked for')
     await page.goto('/edit/sign-in')
     await look('sign in')
     await signIn('editor', 'wrong')

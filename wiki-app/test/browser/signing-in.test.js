@@ -127,6 +127,7 @@ test('an invited person chooses a password in the browser, signs in, and makes a
   assert.match(await hers.getByLabel('The token', { exact: true }).inputValue(), /^stevec_[\w-]{43}$/)
   await hers.getByRole('button', { name: 'Copy' }).waitFor()
   await assertAccessible(hers, 'an account with a token', { dark: true })
+  await hers.getByLabel('I am sure').check()
   await hers.getByRole('button', { name: 'Remove the token a program' }).click()
   await hers.getByRole('button', { name: 'Remove the token a program' }).waitFor({ state: 'detached' })
 })
