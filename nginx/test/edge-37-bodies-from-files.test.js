@@ -37,7 +37,10 @@ const script = (request, response) => {
 
 /** @param {import('./edge-helper.js').Answer} answer */
 const seen = ({ status, body, cache, headers }) => ({
-  status, cache, whole: body === BODY, bytes: body.length,
+  status,
+  cache,
+  whole: body === BODY,
+  bytes: body.length,
   headers: Object.fromEntries(Object.entries(headers).filter(([name]) => !OWN.includes(name)))
 })
 

@@ -191,29 +191,18 @@ async function registerRoutes (app, { config, services, counter, processes, fast
   })
   await app.register(newPageRoute, { store })
   for (const routes of [searchRoutes, careRoutes]) await app.register(routes, { store, search, policy })
-  const { deferred, watching, digests } = services
+  const { watching, digests } = services
   await app.register(editRoutes, services)
   await app.register(shortLinkForms, { links: services.shortLinks, publicUrl: config.PUBLIC_URL })
   await app.register(historyRoutes, { store, history, oldRevisions, policy })
   await app.register(changesRoutes, { history, policy, publicUrl: config.PUBLIC_URL })
   await app.register(apiRoutes, {
-    store,
-    history,
-    oldRevisions,
-    search,
-    policy,
-    links: services.links,
-    deferred,
-    findStatus: services.findStatus,
-    watching,
-    protections: services.protections,
+    ...services,
     subscriptions: digests?.subscriptions,
     counter,
     pictures: files,
     pictureMaxBytes: config.UPLOAD_MAX_BYTES,
-    archived: () => archiveOf(models, files),
-    importFiles: services.importFiles,
-    importSlots: services.importSlots
+    archived: () => archiveOf(models, files)
   })
   await app.register(importRoutes, { importFiles: services.importFiles, importSlots: services.importSlots })
   await app.register(fileRoutes, { files, maxBytes: config.UPLOAD_MAX_BYTES, policy })

@@ -36,15 +36,22 @@ export function createLog () {
   return { lines, logTo }
 }
 
+/** The files of one process share it. @type {Promise<Awaited<ReturnType<typeof startMongod>>> | undefined} */
+let starting
+let users = 0
+let databases = 0
+
 /**
- * Starts one mongod for a test file. Each application gets its own database in it.
+ * Starts one mongod for the test files of a process. Each application gets its own database in it.
  */
 export function useWiki () {
   /** @type {Awaited<ReturnType<typeof startMongod>>} */
   let mongod
-  let databases = 0
-  before(async () => { mongod = await startMongod() })
-  after(() => mongod.stop())
+  before(async () => {
+    users++
+    mongod = await (starting ??= startMongod())
+  })
+  after(async () => { if (--users === 0) await mongod.stop() })
 
   const freshUri = () => mongod.uriFor(`wiki_${++databases}`)
   return {
