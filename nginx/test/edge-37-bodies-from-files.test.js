@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { waitUntil } from '@stevec/harness/processes'
 import { startEdge } from './edge-helper.js'
 
 const BODY = Buffer.alloc(300_000, '0123456789').toString()
@@ -67,8 +68,11 @@ test('a large body is sent by nginx, and its bytes are logged', async (t) => {
   await edge.get('/plain')
   const answer = await edge.get('/plain')
   assert.deepEqual([answer.status, answer.cache, answer.body === BODY], [200, 'HIT', true])
-  const { cache_status: cache, sent_bytes: bytes } = await edge.logged('/plain')
-  assert.deepEqual([cache, bytes], ['HIT', BODY.length])
+  const logged = async () => {
+    const { cache_status: cache, sent_bytes: bytes } = await edge.logged('/plain')
+    return cache === 'HIT' && bytes
+  }
+  assert.equal(await waitUntil(logged, 60_000), BODY.length)
 })
 
 test('a body that is evicted when nginx is about to send it is fetched again', async (t) => {
