@@ -1,8 +1,11 @@
 // The two kinds of checks: a command that passes or fails, and files of tests for Node's test runner.
 import { spawn } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { run } from 'node:test'
 import { spec as Spec } from 'node:test/reporters'
+import { pathToFileURL } from 'node:url'
 
 /**
  * @typedef {object} Result
@@ -15,8 +18,8 @@ import { spec as Spec } from 'node:test/reporters'
 
 /** @typedef {{name: string, run: (live: boolean) => Promise<Result>}} Check */
 
-/** A test file that takes longer has hung, even if others run beside it on a slow machine. */
-const FILE_TIMEOUT_MS = 1_200_000
+/** A process that takes longer has hung, even if it has several files, and others run beside it on a slow machine. */
+const PROCESS_TIMEOUT_MS = 2_400_000
 const FAILURE_LINES_MAX = 40
 
 /**
@@ -66,14 +69,14 @@ function capture (directory, command, args, live) {
 }
 
 /**
- * Returns a check that runs test files, each in a process of its own, started in this order.
+ * Returns a check that runs test files, started in this order.
  * @param {string} name
  * @param {string} directory
- * @param {string[]} files
- * @param {number} concurrency  files at a time
+ * @param {string[][]} groups  files that share a process
+ * @param {number} concurrency  processes at a time
  * @returns {Check}
  */
-export const testFilesCheck = (name, directory, files, concurrency) => ({
+export const testFilesCheck = (name, directory, groups, concurrency) => ({
   name,
   async run () {
     /** @type {Result} */
@@ -88,8 +91,12 @@ export const testFilesCheck = (name, directory, files, concurrency) => ({
       const name = path.relative(directory, file)
       inFiles.set(name, (inFiles.get(name) ?? 0) + durationMs / 1000)
     }
-    const paths = files.map((file) => path.join(directory, file))
-    const stream = run({ files: paths, concurrency, timeout: FILE_TIMEOUT_MS })
+    const temporary = mkdtempSync(path.join(tmpdir(), 'stevec-tests-'))
+    const files = groups.map((group, index) => {
+      const paths = group.map((file) => path.join(directory, file))
+      return paths.length === 1 ? paths[0] : importing(paths, path.join(temporary, `group-${index}.test.mjs`))
+    })
+    const stream = run({ files, concurrency, timeout: PROCESS_TIMEOUT_MS })
     stream.on('test:pass', (test) => {
       count(test)
       if (test.details.type === 'suite' || test.skip !== undefined || test.todo !== undefined) return
@@ -107,7 +114,14 @@ export const testFilesCheck = (name, directory, files, concurrency) => ({
       result.failures.push(`${titleOf(test)}\n${why.split('\n').slice(0, FAILURE_LINES_MAX).join('\n')}`)
     })
     for await (const text of stream.compose(new Spec())) process.stdout.write(text)
+    rmSync(temporary, { recursive: true, force: true })
     if (result.passed + result.failed > 0) return { ...result, files: inFiles }
     return { ...result, failed: 1, failures: [`${name}: no test was found`] }
   }
 })
+
+/** @param {string[]} paths @param {string} file  is written @returns {string} the file, which runs the tests of all */
+function importing (paths, file) {
+  writeFileSync(file, paths.map((each) => `import ${JSON.stringify(pathToFileURL(each))}\n`).join(''))
+  return file
+}
