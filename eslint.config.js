@@ -2,9 +2,9 @@ import neostandard from 'neostandard'
 import { packageDirection } from './.ci/package-direction.js'
 
 const BROWSER_GLOBALS = [
-  'addEventListener', 'caches', 'document', 'getComputedStyle', 'location', 'localStorage', 'navigator',
-  'sessionStorage', 'window', 'ClipboardEvent', 'DataTransfer', 'DragEvent', 'Event', 'File', 'FileList',
-  'XMLHttpRequest'
+  'addEventListener', 'caches', 'document', 'getComputedStyle', 'location', 'localStorage', 'matchMedia', 'navigator',
+  'sessionStorage', 'window', 'ClipboardEvent', 'CSSStyleSheet', 'DataTransfer', 'DOMParser', 'DragEvent', 'Event',
+  'File', 'FileList', 'XMLHttpRequest'
 ]
 
 export default [

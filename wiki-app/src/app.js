@@ -54,6 +54,7 @@ import { present } from './site/site.js'
 import { statusRoutes } from './status/status-routes.js'
 import { watchingRoutes } from './watching/routes.js'
 import { newPageRoute } from './writing/new-page-route.js'
+import { treeRoute } from './reading/tree-route.js'
 import { VIEW_ROUTES, viewRoute } from './reading/view-route.js'
 import { purgeLogRoutes } from './purge-log/routes.js'
 import { createServices } from './services.js'
@@ -189,6 +190,7 @@ async function registerRoutes (app, { config, services, counter, processes, fast
     watch: services.purgeLogWatch,
     ...quick
   })
+  await app.register(treeRoute, { store, policy })
   await app.register(newPageRoute, { store })
   for (const routes of [searchRoutes, careRoutes]) await app.register(routes, { store, search, policy })
   const { watching, digests } = services

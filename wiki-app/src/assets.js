@@ -16,6 +16,9 @@ const STYLE = 'text/css; charset=utf-8'
 /** @param {string} file */
 const read = (file) => readFileSync(new URL(`assets/${file}`, import.meta.url), 'utf8')
 
+/** Comments are for the source. @param {string} file  in assets/ */
+const readStyle = (file) => read(file).replace(/\/\*[^]*?\*\/\n?/g, '')
+
 /** @param {string} file @param {string} type @param {string | Buffer} bytes @returns {Asset} */
 function hashed (file, type, bytes) {
   const hash = createHash('sha256').update(bytes).digest('hex').slice(0, 12)
@@ -32,12 +35,13 @@ const LOGO_STYLE = '.home::before{content:none}.home img{width:auto;max-width:10
 export function createAssets ({ logo, style = '' }) {
   const modules = createModules()
   const all = {
-    style: hashed('style.css', STYLE, read('style.css') + read('markdown.css') + (logo ? LOGO_STYLE : '') + style),
+    style: hashed('style.css', STYLE,
+      readStyle('style.css') + readStyle('markdown.css') + (logo ? LOGO_STYLE : '') + style),
     icon: logo
       ? hashed(`logo.${logo.extension}`, logo.type, logo.bytes)
       : hashed('icon.svg', 'image/svg+xml', read('icon.svg')),
-    apiStyle: hashed('api.css', STYLE, read('api.css')),
-    editorStyle: hashed('editor.css', STYLE, read('editor.css')),
+    apiStyle: hashed('api.css', STYLE, readStyle('api.css')),
+    editorStyle: hashed('editor.css', STYLE, readStyle('editor.css')),
     pageScript: modules.of('page.js'),
     authorScript: modules.of('author.js'),
     apiScript: modules.of('api.js'),

@@ -31,7 +31,7 @@ test('every response forbids foreign scripts, framing and MIME sniffing, and set
   const app = await wiki.build(t)
   for (const url of [
     '/', '/pages', '/wiki', '/wiki/', '/wiki/none', '/edit/new/a', '/wiki/stevec', '/edit/new', '/edit/text/a',
-    '/search?q=a', '/tags', '/tags/a', '/links/a',
+    '/search?q=a', '/tags', '/tags/a', '/links/a', '/tree/a',
     '/wanted', '/orphaned', '/dead-ends', '/care', '/random', '/healthz', '/nowhere', '/wiki/%zz', '/favicon.ico'
   ]) {
     for (const headers of [{}, BROWSER]) {
@@ -141,7 +141,7 @@ test('malformed requests never cause a 5xx response', async (t) => {
   const app = await wiki.build(t)
   const paths = [
     '/', '/pages', '/wiki', '/wiki/', '/wiki/a', '/edit/text/', '/edit/new', '/edit/new/', '/edit/delete/', '/search',
-    '/tags/', '/links/', '/history/',
+    '/tags/', '/links/', '/tree/', '/history/',
     '/revision/', '/revision/a/', '/raw/', '/difference/a', '/changes', '/orphaned', '/wanted', '/dead-ends', '/care',
     '/random', '/wiki//', '//',
     '/wiki/a/b', '/WIKI/a', '/constructor', '/__proto__', '/wiki/__proto__', '/wiki/constructor'

@@ -149,7 +149,7 @@ test('to a stranger a page that is there looks as one that is not, and so do a r
   for (const name of ['former', 'gone']) await save(app, name, 'text', headers)
   await app.inject({ method: 'POST', url: '/api/v1/pages/former/rename', headers, payload: { to: 'new' } })
   await app.inject({ method: 'DELETE', url: '/wiki/gone', headers })
-  for (const below of ['/wiki/', '/history/', '/raw/', '/links/', '/api/v1/pages/', '/edit/new/']) {
+  for (const below of ['/wiki/', '/history/', '/raw/', '/links/', '/tree/', '/api/v1/pages/', '/edit/new/']) {
     for (const accept of [BROWSER, {}]) {
       const seen = await Promise.all([MARKER, 'former', 'gone', 'never'].map(async (name) => {
         const { statusCode, headers: { date, ...others }, body } = await get(app, below + name, accept)

@@ -4,11 +4,18 @@ import mongoose from 'mongoose'
 import { waitUntil } from '@stevec/harness/processes'
 import { judge } from '../torture/oracle.js'
 import { stored } from '../torture/torture.js'
+import { tagOf, tagsFor, treeTag } from '../src/caching/invalidation.js'
 import { viewUrl } from '../src/pages/name.js'
 import { BROWSER, get, save, useWiki } from './helper.js'
 
 const wiki = useWiki()
 const WAIT_MAX_MS = 60_000
+const PURGED_BY_TAG = {
+  CACHE_POLICY: 'purge-tag',
+  PURGE_ZONE: 'zone',
+  PURGE_TOKEN: 'token-in-the-environment',
+  PUBLIC_URL: 'https://wiki.example'
+}
 /** The second purge of an edit comes after the test. */
 const ONCE = { repeatAfterMs: 3_600_000 }
 /** Else fetch sends `no-cache` with a condition. */
@@ -141,7 +148,47 @@ test('a missing page lists the pages below it, and names that differ in case, ac
   assert.equal(program.json().detail, 'There is no page named “cebela”.')
 })
 
-test('a view of a page with subpages reads the database once', async (t) => {
+test('the list beside pages has one address for all of them, which caches keep until one comes or goes', async (t) => {
+  const app = await wiki.build(t, PURGED_BY_TAG)
+  for (const name of ['Guide', 'Guide/a', 'Guide/b & c', 'Folder/a', 'Folder/b/c']) await save(app, name, 'text')
+  for (const name of ['Guide/a', 'Guide/b & c']) {
+    const { body } = await get(app, viewUrl(name))
+    assert.match(body, /<a href="\/tree\/Guide" rel="nofollow">Pages nearby<\/a><\/nav>/)
+  }
+  assert.doesNotMatch((await get(app, '/wiki/Guide')).body, /\/tree\//)
+  const page = await get(app, '/wiki/Guide')
+  const beside = await get(app, '/tree/Guide')
+  assert.deepEqual(listIn(beside.body), listIn(page.body))
+  assert.equal(listIn(beside.body).length, 2)
+  assert.deepEqual(listIn((await get(app, '/tree/Folder')).body).map(([, text]) => text), ['a', 'b/'], 'no page itself')
+  for (const [url, name] of [['/tree/Guide', 'Guide'], ['/tree/Folder', 'Folder']]) {
+    const { headers } = await get(app, url)
+    for (const field of ['cache-control', 'cdn-cache-control']) assert.equal(headers[field], page.headers[field], url)
+    assert.equal(headers['cache-tag'], treeTag(name))
+  }
+  const known = { 'if-none-match': String(beside.headers.etag) }
+  await save(app, 'Guide', 'another text')
+  assert.equal((await get(app, '/tree/Guide', known)).statusCode, 304, 'an edit changes no tree')
+  await save(app, 'Guide/d', 'text')
+  assert.equal(listIn((await get(app, '/tree/Guide', known)).body).length, 3)
+
+  const commit = { name: 'Guide/a/b', revision: 1, authors: [''], tags: [], linking: [], links: [], above: [] }
+  const own = tagOf('Guide/a/b')
+  assert.deepEqual(tagsFor({ ...commit, listed: false }), { everything: false, urls: [], tags: [own] })
+  const came = { everything: false, urls: [], tags: [own, treeTag('Guide'), treeTag('Guide/a')] }
+  assert.deepEqual(tagsFor({ ...commit, listed: true }), came)
+
+  // Caches would fill with them: there is no end of names.
+  const none = await get(app, '/tree/none')
+  assert.deepEqual([none.statusCode, none.headers['cdn-cache-control']], [200, undefined])
+  assert.match(none.body, /no page’s name begins with “none\/”/)
+  for (const [url, to] of [['/tree/Guide?x=1', '/tree/Guide'], ['/tree/%47uide', '/tree/Guide']]) {
+    const { statusCode, headers } = await get(app, url)
+    assert.deepEqual([statusCode, headers.location], [301, to])
+  }
+})
+
+test('a view of a page with subpages reads the database once, and so does their list beside a page', async (t) => {
   const app = await wiki.build(t, { MONGODB_URI: `${wiki.freshUri()}&monitorCommands=true` })
   const address = await app.listen({ port: 0, host: '127.0.0.1' })
   await save(app, 'a', 'text')
@@ -153,11 +200,13 @@ test('a view of a page with subpages reads the database once', async (t) => {
     if (commandName === 'find' && command.readConcern?.level !== 'majority') finds++
   })
   const known = { 'if-none-match': String((await get(app, '/wiki/a')).headers.etag), ...ASKS }
-  for (const [headers, status] of /** @type {const} */ ([[{}, 200], [known, 304]])) {
+  for (const [path, headers, status] of /** @type {const} */ ([
+    ['/wiki/a', {}, 200], ['/wiki/a', known, 304], ['/tree/a', {}, 200]
+  ])) {
     finds = 0
-    const answer = await fetch(`${address}/wiki/a`, { headers })
+    const answer = await fetch(`${address}${path}`, { headers })
     await answer.text()
-    assert.deepEqual([answer.status, finds], [status, 1])
+    assert.deepEqual([answer.status, finds], [status, 1], path)
   }
 })
 
@@ -194,15 +243,17 @@ test('a subpage that comes or goes purges the pages whose list changes, and no o
   assert.ok(purged.includes('/wiki/a'))
   purged.splice(0)
   for (const [change, expected] of /** @type {[() => Promise<any>, string[]][]} */ ([
-    [() => save(app, 'a/b/c', 'text'), ['/wiki/a/b', '/pages?under=a', '/pages?under=a%2Fb']],
+    [() => save(app, 'a/b/c', 'text'), ['/wiki/a/b', '/pages?under=a', '/pages?under=a%2Fb', '/tree/a', '/tree/a/b']],
     [() => save(app, 'a/b', 'an edit'), ['/pages?under=a']],
-    [() => remove(app, 'a/b'), ['/wiki/a', '/pages?under=a']],
-    [() => rename(app, 'a/b/c', 'a/d'), ['/wiki/a', '/wiki/a/d', '/pages?under=a', '/pages?under=a%2Fb']]
+    [() => remove(app, 'a/b'), ['/wiki/a', '/pages?under=a', '/tree/a']],
+    [() => rename(app, 'a/b/c', 'a/d'), ['/wiki/a', '/wiki/a/d', '/pages?under=a', '/pages?under=a%2Fb', '/tree/a/b']]
   ])) {
     await change()
     const urls = await purgedUrls()
     for (const url of expected) assert.ok(urls.has(url), url)
     assert.equal(urls.has('/wiki/a'), expected.includes('/wiki/a'), expected.join())
+    const trees = (/** @type {string[]} */ list) => list.filter((url) => url.startsWith('/tree/')).length > 0
+    assert.equal(trees([...urls]), trees(expected), expected.join())
   }
 })
 

@@ -122,6 +122,7 @@ for (const menu of /** @type {NodeListOf<HTMLDetailsElement>} */ (document.query
 }
 
 if (document.querySelector('article [data-task]')) import('./tasks.js')
+if (document.querySelector('.above ~ article, article ~ .subpages')) import('./tree.js')
 
 document.querySelector('header form[role] input')
   ?.addEventListener('focus', () => import('./search-names.js'), { once: true })

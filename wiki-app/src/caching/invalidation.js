@@ -1,5 +1,5 @@
 import { hashOf } from '../http/hash.js'
-import { historyUrl, linksUrl, namesAbove, rawUrl, tagUrl, viewUrl } from '../pages/name.js'
+import { historyUrl, linksUrl, namesAbove, rawUrl, tagUrl, treeUrl, viewUrl } from '../pages/name.js'
 import { LINKING_MAX } from '../pages/link-targets.js'
 import { subpagesUrl } from '../pages/subpage-names.js'
 import { shortLinkUrl } from '../short-links/ids.js'
@@ -31,7 +31,7 @@ export function urlsFor ({ name, authors, tags, linking, links, listed, above, s
       ...changes.flatMap((query) => [`/changes${query}`, `/changes.atom${query}`]),
       ...tags.map(tagUrl),
       ...shortLinks.map(shortLinkUrl),
-      ...links.map(linksUrl), ...(listed ? LISTS_OF_LINKS : [])
+      ...links.map(linksUrl), ...(listed ? [...LISTS_OF_LINKS, ...namesAbove(name).map(treeUrl)] : [])
     ])]
   }
 }
@@ -49,11 +49,14 @@ export function urlsForCounts ({ links, tags, pages }, home) {
 export const tagsForCounts = ({ pages }) =>
   pages.length === 0 ? null : { everything: false, urls: [], tags: pages.map(tagOf) }
 
-/** Only pages can be stored. @param {Commit} commit @returns {Stale} */
-export function tagsFor ({ name, linking, above, shortLinks = [] }) {
+/** Only pages and trees can be stored. @param {Commit} commit @returns {Stale} */
+export function tagsFor ({ name, linking, listed, above, shortLinks = [] }) {
   if (linking.length > LINKING_MAX) return { everything: true }
   const moved = shortLinks.length > 0 ? [shortLinkTag(name)] : []
-  return { everything: false, urls: [], tags: [...new Set([...[name, ...linking, ...above].map(tagOf), ...moved])] }
+  const trees = listed ? namesAbove(name).map(treeTag) : []
+  return {
+    everything: false, urls: [], tags: [...new Set([...[name, ...linking, ...above].map(tagOf), ...trees, ...moved])]
+  }
 }
 
 /** @param {string[]} names */
@@ -61,6 +64,9 @@ export const purgeKeysOf = (names) => ({ urls: names.map(viewUrl), tags: names.m
 
 /** Cloudflare's tags ignore case and have no spaces. @param {string} name */
 export const tagOf = (name) => `page-${hashOf(name)}`
+
+/** Of the list of the pages right below: only pages that come or go change it. @param {string} name */
+export const treeTag = (name) => `tree-${hashOf(name)}`
 
 /** Of the page's short addresses: an edit changes none of them, a renaming all. @param {string} name */
 export const shortLinkTag = (name) => `short-${hashOf(name)}`

@@ -76,6 +76,9 @@ export const rawUrl = (name) => `/raw/${encodeName(name)}`
 /** @param {string} name */
 export const linksUrl = (name) => `/links/${encodeName(name)}`
 
+/** The list of the pages right below. @param {string} name */
+export const treeUrl = (name) => `/tree/${encodeName(name)}`
+
 /** @param {string} name @param {number} revision */
 export const revisionUrl = (name, revision) => `/revision/${encodeName(name)}/${revision}`
 

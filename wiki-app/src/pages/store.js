@@ -71,6 +71,7 @@ export function createPageStore ({
     lead: createLead(context),
     preview: createPreview(context),
     findSubpages: subpages.find,
+    findTree: subpages.stored,
     /** What `later` was given, for the queue. @type {Record<string, Work>} */
     works: {
       [COUNTS]: createCounting(models, { targets, later, purges }),

@@ -69,6 +69,15 @@ export function createSubpages ({ Pages, Targets }) {
     find,
 
     /**
+     * A page has its list; without a page it is looked up.
+     * @param {string} name @returns {Promise<Subpages | null>} null: none
+     */
+    async stored (name) {
+      const page = await Pages.findOne({ _id: name }, { deleted_at: 1, redirect_to: 1, subpages: 1 }).lean().exec()
+      return page === null || page.deleted_at != null || page.redirect_to ? find(name) : page.subpages ?? null
+    },
+
+    /**
      * After pages came or went, within the transaction: corrects their own lists, and the list of the next page above
      * each. That has the names between, too, which are no pages.
      * @param {ClientSession} session

@@ -4,7 +4,7 @@ import { withoutTitle } from '../markdown/title.js'
 import { readableSize, readableTime } from '../readable.js'
 import { perSite } from '../site/site.js'
 import { escapeHtml, renderView } from '../views.js'
-import { encodeName, namesAbove, revisionUrl, tagUrl, viewUrl } from '../pages/name.js'
+import { encodeName, namesAbove, revisionUrl, tagUrl, treeUrl, viewUrl } from '../pages/name.js'
 import { subpagesHtml } from './subpages-html.js'
 import { pageOfTalk, topicUrl } from '../pages/talk.js'
 import { talkHtml, toolUrls, withReplies } from './tools.js'
@@ -123,15 +123,17 @@ function pour ({
 /** @param {string} url @param {string} text */
 const link = (url, text) => `<a href="${escapeHtml(url)}" dir="auto">${escapeHtml(text)}</a>`
 
-const texts = perSite(() => ({ above: escapeHtml(t('Pages above')), tags: escapeHtml(t('Tags:')) }))
+const texts = perSite(() => ({
+  above: escapeHtml(t('Pages above')), nearby: escapeHtml(t('Pages nearby')), tags: escapeHtml(t('Tags:'))
+}))
 
-/** @param {string} name */
+/** The link at its end becomes the tree in the margin, see assets/tree.js. @param {string} name */
 export function aboveHtml (name) {
   if (!name.includes('/')) return ''
   const above = namesAbove(name)
   return `<nav class="above" aria-label="${texts().above}">${
     above.map((each) => link(viewUrl(each), each.slice(each.lastIndexOf('/') + 1))).join(' / ')
-  } /</nav>\n`
+  } / <a href="${escapeHtml(treeUrl(above[above.length - 1]))}" rel="nofollow">${texts().nearby}</a></nav>\n`
 }
 
 /** @param {string[]} tags */

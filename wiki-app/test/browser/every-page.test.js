@@ -143,6 +143,7 @@ const ADDRESSES = Object.freeze({
   'no picture': `/files/${'0'.repeat(32)}.png`,
   'list of pages': '/pages',
   'list of subpages': '/pages?under=Home',
+  tree: '/tree/Home',
   search: '/search?q=text',
   'search without a hit': '/search?q=nothing-has-this',
   'search without words': '/search',

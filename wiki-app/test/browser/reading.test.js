@@ -274,3 +274,55 @@ for (const javaScriptEnabled of [true, false]) {
     }
   })
 }
+
+test('beside the text stand the pages around it and its contents; on a phone they are folded away', async (t) => {
+  const { app, page, visit } = await browser.open(t, { viewport: { width: 1280, height: 800 } })
+  const text = ['one', 'two', 'three', 'four'].map((title) => `## ${title}\n\ntext`).join('\n\n')
+  for (const name of ['Guide', 'Guide/First', 'Guide/Install', 'Guide/Install/Čas & "prostor"']) {
+    await write(app, name, text)
+  }
+  await page.goto('/wiki/Guide/Install')
+  const tree = page.getByRole('navigation', { name: 'Pages nearby' })
+  await tree.getByRole('link', { name: 'First' }).waitFor()
+  assert.deepEqual(await tree.getByRole('link').allInnerTexts(), ['Guide', 'First', 'Install', 'Čas & "prostor"'])
+  const current = tree.locator('[aria-current="page"]')
+  assert.equal(await current.innerText(), 'Install')
+  assert.equal(await current.getAttribute('href'), '/wiki/Guide/Install')
+  const boxOf = async (/** @type {import('playwright-core').Locator} */ part) =>
+    /** @type {{x: number, width: number}} */ (await part.boundingBox())
+  const [left, article, right] = [
+    await boxOf(tree), await boxOf(page.getByRole('article')), await boxOf(page.locator('.contents'))
+  ]
+  assert.ok(left.x >= 0 && left.x + left.width <= article.x, 'the tree stands before the text')
+  assert.ok(right.x >= article.x + article.width && right.x + right.width <= 1280, 'the contents stand behind it')
+  await assertAccessible(page, 'a page with its tree', { dark: true })
+  await tree.getByRole('link', { name: 'prostor' }).click()
+  await page.waitForURL(/prostor/)
+  await page.getByRole('navigation', { name: 'Pages nearby' }).getByText('Čas & "prostor"').waitFor()
+  assert.equal(await current.innerText(), 'Čas & "prostor"', 'the only page there is the present one')
+
+  const phone = await visit(PHONE)
+  /** @type {string[]} */
+  const asked = []
+  phone.on('request', (request) => { asked.push(new URL(request.url()).pathname) })
+  await phone.goto('/wiki/Guide/Install')
+  const folded = phone.getByRole('navigation', { name: 'Pages nearby' })
+  await folded.waitFor()
+  assert.deepEqual(asked.filter((path) => path.startsWith('/tree')), [], 'nothing is fetched until it is opened')
+  assert.equal(await folded.getByRole('link').count(), 0)
+  await phone.route('**/tree/**', (route) => route.abort(), { times: 1 })
+  await folded.locator('summary').focus()
+  await phone.keyboard.press('Enter')
+  await folded.getByRole('link', { name: 'Pages nearby' }).waitFor()
+  await phone.keyboard.press('Enter')
+  await phone.keyboard.press('Enter')
+  await folded.getByRole('link', { name: 'First' }).waitFor()
+  await assertAccessible(phone, 'a tree that is open on a phone', { dark: false })
+  assert.ok(await phone.evaluate(() => document.documentElement.scrollWidth) <= 360)
+
+  const plain = await visit({ javaScriptEnabled: false })
+  await plain.goto('/wiki/Guide/Install')
+  await plain.getByRole('link', { name: 'Pages nearby' }).click()
+  await plain.getByRole('main').getByRole('link', { name: 'First' }).click()
+  await plain.waitForURL('/wiki/Guide/First')
+})
