@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
+import { distanceOf } from '../src/words/similar.js'
 import { stemOf } from '../src/words/stems.js'
-import { get, save, untilIndexed, useWiki } from './helper.js'
+import { BROWSER, get, save, untilIndexed, useWiki } from './helper.js'
 
 /** @import {FastifyInstance} from 'fastify' */
 
@@ -78,4 +79,39 @@ test('words in thousands of forms are found as they are', async (t) => {
   await untilIndexed(app)
   assert.deepEqual((await found(app, 'measured')).map(([name]) => name), ['one'])
   assert.deepEqual((await found(app, 'measur17x')).map(([name]) => name), ['many'])
+})
+
+test('an edit is a letter more, less or another one, or two that have changed places', () => {
+  for (const [a, b, distance] of /** @type {[string, string, number][]} */ ([
+    ['garden', 'garden', 0], ['gardn', 'garden', 1], ['gardenn', 'garden', 1], ['garten', 'garden', 1],
+    ['graden', 'garden', 1], ['gradne', 'garden', 2], ['gar', 'garden', 3], ['', 'ab', 2]
+  ])) {
+    assert.equal(distanceOf(a, b, 3), distance, `${a} ${b}`)
+    assert.equal(distanceOf(b, a, 3), distance, `${b} ${a}`)
+  }
+  assert.ok(distanceOf('windmill', 'garden', 1) > 1)
+})
+
+test('a word that no page has finds similar ones, behind the others, and is offered with them', async (t) => {
+  const app = await wiki.build(t)
+  await save(app, 'green', 'A garden, a garden and a windmill.')
+  await save(app, 'Harden', 'A fountain. Čebelnjak in 2024.')
+  await save(app, 'grown', 'A gardener, gardens and <b>rest</b>.')
+  await untilIndexed(app)
+  const ask = async (/** @type {string} */ q) => {
+    const { items, suggestion } = (await get(app, `/api/v1/search?${new URLSearchParams({ q })}`)).json()
+    return [suggestion, items.map((/** @type {{name: string}} */ { name }) => name)]
+  }
+  assert.deepEqual(await ask('gardn'), ['garden', ['green']])
+  assert.deepEqual(await ask('gardem fountain'), ['garden fountain', ['Harden', 'green']], 'known words come first')
+  assert.deepEqual(await ask('windimlls'), ['windmill', ['green']], 'two edits in a long word')
+  assert.deepEqual(await ask('čebeljnak'), ['cebelnjak', ['Harden']], 'without accents, as they are indexed')
+  assert.deepEqual((await found(app, 'gardn'))[0], ['green', 'garden'], 'what was found is marked')
+  for (const q of ['garden', 'gar', 'wardem', '2025', '"gardn"', 'qqqqqq', '-gardn', '<script>']) {
+    assert.equal((await ask(q))[0], null, q)
+  }
+  const { body } = await get(app, '/search?q=gardn+%3Cb%3E%22', BROWSER)
+  assert.match(body, /Did you mean “<a href="\/search\?q=garden\+%3Cb%3E%22"[^>]*>garden &lt;b&gt;&quot;<\/a>”\?/)
+  const longest = 'gardn '.repeat(33).trim()
+  assert.equal((await ask(longest))[0], null, 'with the corrections it would be too long to be searched')
 })

@@ -33,6 +33,15 @@ const INDEX_FIELD = {
   example: { state: 'current', behind_s: 0 }
 }
 
+const SUGGESTION_FIELD = {
+  schema: {
+    type: ['string', 'null'],
+    description: 'The query, with similar words of the wiki in place of words that no page has. Pages with them are ' +
+      'among the hits, behind all others. null: every word was found, or there is no similar one.'
+  },
+  example: null
+}
+
 const tags = ['search']
 const MODIFIED = { modified_at: '2026-01-01T10:00:00.000Z' }
 const HANDBOOK = { name: 'Handbook', revision: 1, ...MODIFIED }
@@ -65,7 +74,7 @@ const SCHEMAS = {
           { text: 'words', hit: true },
           { text: '.', hit: false }
         ]
-      }], { index: INDEX_FIELD }),
+      }], { index: INDEX_FIELD, suggestion: SUGGESTION_FIELD }),
       ...otherwise(304)
     }
   },
@@ -169,14 +178,14 @@ export async function searchApi (app, { search, policy: { listControl: cacheCont
   app.get('/search', { config: { costly: 'search' }, schema: SCHEMAS.search }, async (request, reply) => {
     const [q, skip] = [wordsIn(request), Number(readCursor(request, HITS) ?? 0)]
     const limit = Math.min(limitIn(request), HITS_MAX - skip)
-    const { items, forms, more, freshness } = await search.byText({ q, skip, limit })
+    const { items, forms, suggestion, more, freshness } = await search.byText({ q, skip, limit })
     return sendPart(request, reply, {
       cacheControl,
       found: { items, more: more && skip + limit < HITS_MAX },
       shown: ({ content, modifiedAt, ...hit }) =>
         ({ ...hit, modified_at: modifiedAt, excerpt: excerpt(content, q, forms) }),
       position: () => skip + limit,
-      others: { index: freshnessOf(freshness) }
+      others: { index: freshnessOf(freshness), suggestion }
     })
   })
 }

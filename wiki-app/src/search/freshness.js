@@ -26,10 +26,11 @@ export const freshnessOf = ({ building, behindMs, problem }) => ({
 /**
  * Titles are found without the index of words, too.
  * @param {any} error
- * @returns {{items: TextHit[], forms: string[], more: boolean, ranked: boolean, unavailable: string}}
+ * @returns {{items: TextHit[], forms: string[], suggestion: null, more: boolean, ranked: boolean,
+ *   unavailable: string}}
  * @throws what else went wrong
  */
 export function noTexts (error) {
   if (!(error instanceof SearchUnavailable)) throw error
-  return { items: [], forms: [], more: false, ranked: true, unavailable: sayError(error.message) }
+  return { items: [], forms: [], suggestion: null, more: false, ranked: true, unavailable: sayError(error.message) }
 }

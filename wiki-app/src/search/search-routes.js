@@ -104,6 +104,8 @@ function addSearches (app, search, answer) {
         ...shown({ _id: name, modified_at: modifiedAt }),
         excerpt: excerpt(content, q, texts.forms)
       })) ?? [],
+      suggestion: part === 1 && texts?.suggestion ? texts.suggestion : '',
+      suggestionUrl: texts?.suggestion ? withQuery('/search', { q: texts.suggestion }) : null,
       unranked: texts !== null && !texts.ranked,
       notice: texts === null ? '' : 'freshness' in texts ? freshnessNotice(texts.freshness) : '',
       unavailable: texts !== null && 'unavailable' in texts ? texts.unavailable : '',

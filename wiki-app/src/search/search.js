@@ -98,15 +98,15 @@ export function createSearch ({ Pages, Targets, Tags }, { words, home = '', sear
     /**
      * The best match first; of too many hits, some. A page that was deleted a moment ago is left out.
      * @param {{q: string, skip: number, limit: number}} options  `q`: words, "phrases in quotes", -excluded words
-     * @returns {Promise<Found<TextHit> & {forms: string[], ranked: boolean, freshness: Freshness}>}
-     *   `forms`: words that were found as well
+     * @returns {Promise<Found<TextHit> & {freshness: Freshness} &
+     *   Pick<import('../words/words.js').Found, 'forms' | 'suggestion' | 'ranked'>>} `forms`: words found as well
      * @throws {Error} 503 when it takes too long, and when there is no index of words
      */
     async byText ({ q, skip, limit }) {
       // Before: a change that this does not count may be found, but not the other way round.
       const freshness = await words.freshness()
       const hits = await words.search({ q, skip, limit, maxMs: searchMaxMs })
-      const { names, forms, more, ranked } = hits
+      const { names, forms, suggestion, more, ranked } = hits
       const content = { $substrCP: ['$content', 0, EXCERPT_FROM_CHARS] }
       /** @type {Page[]} */
       const found = names.length === 0
@@ -124,7 +124,7 @@ export function createSearch ({ Pages, Targets, Tags }, { words, home = '', sear
       const pages = new Map(found.map((page) => [page._id, page]))
       const items = names.flatMap((name) => pages.get(name) ?? []).map(({ _id: name, revision, ...page }) =>
         ({ name, revision, modifiedAt: page.modified_at, content: page.content }))
-      return { items, forms, more, ranked, freshness }
+      return { items, forms, suggestion, more, ranked, freshness }
     },
 
     /** @param {Part & {tag: string}} options @returns {Promise<Found<PageItem>>} */

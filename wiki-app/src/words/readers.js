@@ -1,5 +1,6 @@
 import { NoIndex, TooLong } from './errors.js'
 import { currentFile, discard, openExisting, stateIn } from './file.js'
+import { similarTo } from './similar.js'
 import { isCorrupt, isInterrupted } from './sqlite.js'
 import { beginningOf, stemOf } from './stems.js'
 import { matchOf } from './terms.js'
@@ -20,8 +21,14 @@ const SETTINGS = `create virtual table temp.terms using fts5vocab('main', 'words
 const TERMS_READ_MAX = 1_000
 const FORMS_MAX = 20
 const BEGINNING_MIN_CHARS = 2
+/** Words of a query that may be misspelt, and the time to find others for them. */
+const MISSPELT_MAX = 3
+const SIMILAR_MAX_MS = 100
 
-/** @typedef {{names: string[], forms: string[], more: boolean, ranked: boolean}} Hits  `forms`: words found as well */
+/**
+ * `forms`: words found as well; `corrections`: words of the query that the index does not have, and what is nearest.
+ * @typedef {{names: string[], forms: string[], corrections: Map<string, string>, more: boolean, ranked: boolean}} Hits
+ */
 
 /**
  * Searches an index beside the process that writes it (https://www.sqlite.org/wal.html).
@@ -121,7 +128,9 @@ async function inTime (sqlite, maxMs, work) {
 async function find (sqlite, query, { skip, limit, language }) {
   const exact = /** @type {string} */ (matchOf(query))
   const isRanked = await hasAtMost(sqlite, exact, RANKED_MAX)
-  const forms = isRanked && query.phrases.length === 0 ? await formsOf(sqlite, query.words, language) : []
+  const { forms, corrections } = isRanked && query.phrases.length === 0
+    ? await othersOf(sqlite, query.words, language)
+    : { forms: [], corrections: new Map() }
   const wide = forms.length === 0 ? exact : /** @type {string} */ (matchOf(query, forms))
   const isWide = wide !== exact && await hasAtMost(sqlite, wide, RANKED_MAX)
   // Talk pages come after all others, and words with other endings after the words themselves.
@@ -135,6 +144,7 @@ async function find (sqlite, query, { skip, limit, language }) {
   return {
     names: rows.slice(0, limit).map(({ name }) => name),
     forms: isWide ? forms : [],
+    corrections,
     more: rows.length > limit,
     ranked: isRanked
   }
@@ -145,6 +155,26 @@ async function hasAtMost (sqlite, match, most) {
   const [{ hits }] = await sqlite.all(
     `select count(*) as hits from (select 1 from words where words match ? limit ${most + 1})`, match)
   return hits <= most
+}
+
+/**
+ * @param {Sqlite} sqlite @param {string[]} words @param {Language} language
+ * @returns {Promise<Pick<Hits, 'forms' | 'corrections'>>}
+ */
+async function othersOf (sqlite, words, language) {
+  const forms = await formsOf(sqlite, words, language)
+  const stems = new Set(forms.map((form) => stemOf(form, language)))
+  const similar = new Map()
+  // Without them the search is what it was: too much time for them is no failure.
+  await inTime(sqlite, SIMILAR_MAX_MS, async () => {
+    for (const word of words.filter((each) => !stems.has(stemOf(each, language))).slice(0, MISSPELT_MAX)) {
+      const [known] = await sqlite.all('select 1 from temp.terms where term = ?', word)
+      const found = known === undefined ? await similarTo(sqlite, word) : []
+      if (found.length > 0) similar.set(word, found)
+    }
+  }).catch((error) => { if (!(error instanceof TooLong)) throw error })
+  const corrections = new Map([...similar].map(([word, [nearest]]) => [word, nearest]))
+  return { forms: [...new Set([...forms, ...[...similar.values()].flat()])], corrections }
 }
 
 /**

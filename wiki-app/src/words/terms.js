@@ -1,6 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { plainLetters } from '../pages/letters.js'
 
+/** A search takes no more. */
+const QUERY_MAX_CHARS = 200
 /** Each word is looked for on its own; a query is short anyway. */
 const WORDS_MAX = 20
 const NOT_ASCII = /[\u0080-\uffff]/
@@ -70,3 +72,13 @@ export function matchOf ({ words: plain, phrases, unwanted }, forms = []) {
 
 /** @param {string[]} words  without quotes in them */
 const quoted = (words) => `"${words.join(' ')}"`
+
+/**
+ * @param {string} q @param {Map<string, string>} corrections  of words as they are indexed, by such words
+ * @returns {string | null} the query with them; null: there is nothing to correct
+ */
+export function corrected (q, corrections) {
+  if (corrections.size === 0) return null
+  const text = q.replace(WORD, (word) => corrections.get(plainLetters(word)) ?? word)
+  return text === q || text.length > QUERY_MAX_CHARS ? null : text
+}

@@ -4,7 +4,7 @@ import { openFolder } from './folder.js'
 import { isLocked } from './lock.js'
 import { createReaders } from './readers.js'
 import { NoSqlite } from './sqlite.js'
-import { matchOf, queryOf } from './terms.js'
+import { corrected, matchOf, queryOf } from './terms.js'
 import { createWriter } from './writer.js'
 
 /** @import {FastifyBaseLogger} from 'fastify' */
@@ -21,6 +21,11 @@ const BEHIND_MIN_MS = 1_000
  * `building`: not every page is found yet; `behindMs`: the age of the oldest change that is not found yet, 0 for none
  * and below a second; `problem`: why nothing is found, or nothing new
  * @typedef {{building: boolean, behindMs: number, problem: string | null}} Freshness
+ */
+
+/**
+ * `suggestion`: the query, with words of the index in place of those that it does not have; null: none.
+ * @typedef {Omit<import('./readers.js').Hits, 'corrections'> & {suggestion: string | null}} Found
  */
 
 /** No writer: another process writes. @typedef {{folder: Folder, readers: Readers, writer: Writer | null}} Parts */
@@ -85,15 +90,16 @@ export function createWords ({ connection, collection, directory, worker, langua
 
     /**
      * @param {{q: string, skip: number, limit: number, maxMs: number}} query  see queryOf
-     * @returns {Promise<import('./readers.js').Hits>} the best first; of too many hits, some
+     * @returns {Promise<Found>} the best first; of too many hits, some
      * @throws {Error} 503 when it takes too long, and when there is no index
      */
     async search ({ q, skip, limit, maxMs }) {
       if (parts === null) throw new SearchUnavailable(problem)
       const query = queryOf(q)
-      if (matchOf(query) === null) return { names: [], forms: [], more: false, ranked: true }
+      if (matchOf(query) === null) return { names: [], forms: [], suggestion: null, more: false, ranked: true }
       try {
-        return await parts.readers.search(query, { skip, limit, maxMs })
+        const { corrections, ...hits } = await parts.readers.search(query, { skip, limit, maxMs })
+        return { ...hits, suggestion: corrected(q, corrections) }
       } catch (error) {
         throw await answerTo(/** @type {Error} */ (error))
       }
