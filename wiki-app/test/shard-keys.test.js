@@ -126,7 +126,7 @@ async function requestEverything (app) {
   await send('PATCH', `/api/v1/files/${file}`, { alt: 'p' })
   await send('POST', `/edit/picture/${file}`, { alt: 'again' })
   await send('DELETE', `/api/v1/files/${file}`)
-  await send('POST', second.replace('/files/', '/edit/delete-picture/'))
+  await send('POST', second.replace('/files/', '/edit/delete-picture/'), { sure: 'yes' })
   await send('DELETE', '/wiki/y')
   await send('DELETE', '/api/v1/pages/w')
   await send('POST', '/edit/delete/x')
@@ -152,11 +152,12 @@ async function administer (app, send) {
   for (const [url, payload] of /** @type {[string, object][]} */ ([
     ['people', { name: 'Bor', role: 'reader' }],
     ['account/tokens', { label: 'x' }],
-    ['account/tokens/remove', { label: 'x' }],
+    ['account/tokens/remove', { label: 'x', sure: 'yes' }],
     ['account/password', { present: password, password: 'another one', again: 'another one' }]
   ])) await send('POST', `/edit/${url}`, payload, ana)
   await send('GET', '/edit/people/person?name=Ana')
-  for (const verb of ['link', 'block', 'unblock', 'remove']) await send('POST', `/edit/people/${verb}`, { name: 'Ana' })
+  for (const verb of ['link', 'block', 'unblock']) await send('POST', `/edit/people/${verb}`, { name: 'Ana' })
+  await send('POST', '/edit/people/remove', { name: 'Ana', sure: 'yes' })
   await send('POST', '/edit/protection', { name: 'x', subpages: 'true' })
   await send('PUT', '/api/v1/protections/y', { role: 'editor' })
   await send('DELETE', '/api/v1/protections/y')
