@@ -70,7 +70,7 @@ local function get(request)
       action = decide(entry, request, now_s, settings.alone)
       break
     end
-    -- Those who waited for the rest of stored parts share the next fetch, too.
+    -- Requests that waited for the rest of stored parts share the next fetch, too.
     if outcome == "unshared" then request.left_parts = true end
     if outcome == "stored" or outcome == "unshared" then attempts = attempts + 1 end
   end

@@ -14,7 +14,8 @@ for (const [what, texts, expected] of /** @type {[string, string[], string[]][]}
   ['a line that another one replaces', ['One thing.\n', 'Something else entirely\n'], ['2:Something else entirely']],
   ['lines before and after', ['b\n', 'a\nb\nc\n'], ['2:a', '1:b', '2:c']],
   ['a line break at the end', ['a\nb', 'a\nb\n', 'a\nb\nc'], ['1:a', '1:b', '3:c']],
-  ['a text that is brought back', ['good text\n', 'spam\n', 'good text\n', 'good old text\n'], ['1:good |4:old |1:text']],
+  ['a text that is brought back', ['good text\n', 'spam\n', 'good text\n', 'good old text\n'],
+    ['1:good |4:old |1:text']],
   ['words of three revisions', ['a bee flies\n', 'a red bee flies\n', 'a red bee flies far\n'],
     ['1:a |2:red |1:bee flies|3: far']],
   ['a line that moves', ['a\nb\nc\n', 'b\nc\na\n'], ['1:b', '1:c', '2:a']],
@@ -43,7 +44,8 @@ test('the lines are those of the last text, for any texts', () => {
     const said = lines.map((runs) => runs.map(({ text }) => text).join('')).join('\n')
     assert.equal(said, last.replace(/\n$/, ''))
     for (const { text, revision } of lines.flat()) {
-      for (const piece of text.match(/bee|flies|far|\S/gu) ?? []) assert.ok(versions[revision].text.includes(piece), piece)
+      const pieces = text.match(/bee|flies|far|\S/gu) ?? []
+      for (const piece of pieces) assert.ok(versions[revision].text.includes(piece), piece)
     }
   }
 })

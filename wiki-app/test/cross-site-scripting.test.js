@@ -52,7 +52,8 @@ async function documentsOf (app, words) {
   await untilIndexed(app)
   const addresses = [
     `/wiki/${page}`, `/history/${page}`, `/revision/${page}/1`, `/difference/${page}?from=1&to=2`,
-    `/links/${page}`, `/tree/${page}`, `/edit/text/${page}`, `/changes?author=${query}`, `/changes.atom?author=${query}`,
+    `/links/${page}`, `/tree/${page}`, `/edit/text/${page}`, `/changes?author=${query}`,
+    `/changes.atom?author=${query}`,
     tagUrl(canonicalTag(tag)), `/search?q=${query}`, `/pages?q=${query}`,
     `/edit/rename/${page}`, `/edit/delete/${page}`, `/wiki/none${page}`, `/history/none${page}`, `/nowhere/${page}`
   ]

@@ -436,9 +436,11 @@ test('a forgotten password: the same answer to everybody, and a link by mail to 
     session))).statusCode, 403, 'a stolen token gets no password')
   assert.equal((await give(PASSWORD)).statusCode, 303)
   const [asked] = await mailbox.until(1)
-  assert.match((await get(app, linkIn(asked), BROWSER)).body, /If “Ana” forgets the password, Ana@mail\.example can get/)
+  const confirmation = await get(app, linkIn(asked), BROWSER)
+  assert.match(confirmation.body, /If “Ana” forgets the password, Ana@mail\.example can get/)
   assert.equal((await post(app, linkIn(asked), {})).statusCode, 200)
-  assert.match((await get(app, '/edit/account', { ...BROWSER, ...session })).body, /can go to <b>Ana@mail\.example<\/b>/)
+  const account = await get(app, '/edit/account', { ...BROWSER, ...session })
+  assert.match(account.body, /can go to <b>Ana@mail\.example<\/b>/)
 
   // A digest goes to an address that a session alone gave: no link goes there.
   await subscribe(app, mailbox, await sessionOf(app, 'Bor'), 'bor@mail.example')

@@ -21,7 +21,8 @@ const membersOnly = (t) => ({ ...peopleOnly(t), READ_ACCESS: 'members' })
 const FOR_STRANGERS = new Set([
   'GET /healthz', 'GET /readyz', 'GET /robots.txt', 'GET /favicon.ico', 'GET /offline.js',
   'GET /edit/sign-in', 'POST /edit/sign-in', 'POST /edit/sign-out',
-  'GET /edit/sign-in/forgotten', 'POST /edit/sign-in/forgotten', 'POST /edit/sign-in/oidc', 'GET /edit/sign-in/oidc/callback',
+  'GET /edit/sign-in/forgotten', 'POST /edit/sign-in/forgotten', 'POST /edit/sign-in/oidc',
+  'GET /edit/sign-in/oidc/callback',
   ...['/invitations/:secret', '/digests/confirm/:secret', '/digests/stop/:secret'].flatMap((url) =>
     [`GET ${url}`, `POST ${url}`]),
   'GET /feeds/:secret'

@@ -45,7 +45,7 @@ const SCHEMAS = {
     body: bodyOf({
       subpages: { ...RULE.subpages, default: false },
       role: { ...RULE.role, default: 'admin' },
-      reason: { ...REASON_SCHEMA, default: '', description: 'Shown to those who may not change the page.' }
+      reason: { ...REASON_SCHEMA, default: '', description: 'Shown to people that may not change the page.' }
     }, [], { subpages: true, reason: EXAMPLE.reason }),
     response: {
       200: answer('The rule was replaced', 'Protection', EXAMPLE),

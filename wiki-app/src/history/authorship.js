@@ -50,13 +50,16 @@ function partsOf (lines, texts) {
     const part = parts[parts.length - 1]
     const [olds, news] = [lines.slice(oldAt, oldAt + count), texts.slice(newAt, newAt + count)]
     if (kind === 'same') part.same = olds
-    else if (kind === 'added') [part.texts, part.added] = [news, news.map((text) => ({ kind, text: withoutBreak(text) }))]
-    else [part.gone, part.removed] = [olds, olds.map(({ text }) => ({ kind, text: withoutBreak(text) }))]
+    else if (kind === 'added') [part.texts, part.added] = [news, news.map((text) => changed(kind, text))]
+    else [part.gone, part.removed] = [olds, olds.map(({ text }) => changed(kind, text))]
     if (kind !== 'added') oldAt += count
     if (kind !== 'removed') newAt += count
   }
   return parts
 }
+
+/** @param {'added' | 'removed'} kind @param {string} text @returns {Changed} */
+const changed = (kind, text) => ({ kind, text: withoutBreak(text) })
 
 /** @param {string} text */
 const withoutBreak = (text) => text.replace(/\n$/, '')

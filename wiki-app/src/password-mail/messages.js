@@ -41,8 +41,9 @@ export function createPasswordMessages ({ root }) {
 
     /** @param {{address: string, user: string, secret: string}} wish */
     confirmation: ({ address, user, secret }) => mail(address, t('confirm your mail address'), [
-      t('“{{user}}” in {{wiki}} wants to get a link for a new password at this address, if the old one is forgotten.',
-        of(user)),
+      t('“{{user}}” in {{wiki}} wants to get a link for a new password at this address, if the old one is ' +
+        'forgotten.',
+      of(user)),
       t('If that is you, open this link within a day, and press the button there:'),
       root + confirmUrl(secret),
       t('If not, do nothing: no other mail comes.')

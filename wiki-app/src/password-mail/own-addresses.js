@@ -60,7 +60,8 @@ export function createOwnAddresses ({ connection, models, users, added }) {
     async forget (user, address) {
       const _id = userKey(user)
       await Promise.all([
-        members.updateOne({ _id, 'mail.address': address }, { $unset: { mail: '' }, $set: { resets: [] } }), confirmations.forget(_id)
+        members.updateOne({ _id, 'mail.address': address }, { $unset: { mail: '' }, $set: { resets: [] } }),
+        confirmations.forget(_id)
       ])
     },
 

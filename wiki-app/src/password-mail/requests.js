@@ -56,7 +56,7 @@ export function createRequests ({ models, isInFile, added, log }) {
 
   return {
     /**
-     * Nothing says whether somebody was found: the one who asked learns nothing about others.
+     * Nothing says whether a person was found: the request shows nothing about other people.
      * @param {string} given  a name or a mail address
      */
     async ask (given) {
