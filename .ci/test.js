@@ -48,8 +48,8 @@ const SHARING_FOLDER = 'wiki-app/test'
 const SHARING = 'useWiki()'
 /** These measure their process, change its environment or replace its functions. */
 const UNSHARED = [
-  'bench', 'language', 'markdown-math', 'moving-git', 'oidc-hostile', 'old-revisions', 'origin-cache', 'render',
-  'sign-in', 'traces', 'warm', 'write-limit'
+  'archive-refusals', 'bench', 'import-form', 'language', 'markdown-math', 'moving-git', 'oidc-hostile',
+  'old-revisions', 'origin-cache', 'render', 'sign-in', 'traces', 'warm', 'write-limit'
 ].map((name) => `${SHARING_FOLDER}/${name}.test.js`)
 
 /** Files that measure times or take most of the machine: nothing runs at the same time. */
