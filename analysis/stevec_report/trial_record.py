@@ -155,8 +155,7 @@ def read_record(value: dict[str, Any], number: int, doors: Container[str], plans
     if plan not in plans:
         raise ValueError(f"manifest.json has no plan {json.dumps(plan)[:40]}")
     reasons = get(value, "invalid_reasons", list)
-    k6 = get(value, "k6", dict)
-    counter = get(value, "counter", dict)
+    k6, counter = get(value, "k6", dict), get(value, "counter", dict)
     started_at, finished_at = get_time(value, "started_at"), get_time(value, "finished_at")
     monotonic_s = get_optional_number(value, "monotonic_s")
     return TrialRecord(
