@@ -6,7 +6,7 @@ import { expectedCounter, problemsOf } from '../src/lab/judge.js'
 import { planRun } from '../src/lab/matrix.js'
 import { DEFAULT_SETTINGS } from '../src/lab/settings.js'
 import { lifetimeOf, storesPages } from '../src/lab/storing.js'
-import { cachingFor } from '../src/lab/wiki-settings.js'
+import { wikiSettingsFor } from '../src/lab/wiki-settings.js'
 
 const trialOf = (
   /** @type {string} */ experiment,
@@ -95,10 +95,10 @@ test('with bounded, a cache that follows no log stores pages for the lifetime be
 
 test('the wiki of a trial has the bound and the lifetime beyond it only with bounded', () => {
   const settings = { ...DEFAULT_SETTINGS, staleness_bound_ms: 700, beyond_bound_s: 3 }
-  const bounded = cachingFor({ ...settings, policy: 'bounded' })
+  const bounded = wikiSettingsFor({ ...settings, policy: 'bounded' })
   assert.deepEqual([bounded.CACHE_BOUND_MS, bounded.CACHE_BEYOND_BOUND_S], ['700', '3'])
-  assert.equal(cachingFor({ ...DEFAULT_SETTINGS, policy: 'bounded' }).CACHE_BEYOND_BOUND_S, '0')
-  assert.ok(!('CACHE_BEYOND_BOUND_S' in cachingFor(settings)))
+  assert.equal(wikiSettingsFor({ ...DEFAULT_SETTINGS, policy: 'bounded' }).CACHE_BEYOND_BOUND_S, '0')
+  assert.ok(!('CACHE_BEYOND_BOUND_S' in wikiSettingsFor(settings)))
 })
 
 describe('a trial', () => {

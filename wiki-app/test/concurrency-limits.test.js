@@ -162,6 +162,27 @@ for (const [what, visit] of /** @type {const} */ ([['page views', 'view'], ['sav
   })
 }
 
+test('beside people, a sweep has one slot, which rests for 19 times as long as it has worked', async (t) => {
+  const { app, ask, working, begun, arrived } = await build(t, { waitMaxMs: 60_000, workMaxMs: 600_000 })
+  const sweep = Array.from({ length: 40 }, async () => get(app, '/history'))
+  assert.ok(await waitUntil(() => arrived() === sweep.length, WAIT_MAX_MS))
+  const person = ask()
+  assert.ok(await waitUntil(() => begun() === 3, WAIT_MAX_MS))
+  await new Promise((resolve) => setTimeout(resolve, 30))
+  const endedAt = performance.now()
+  for (const end of working.splice(0)) end()
+  await person
+  assert.ok(await waitUntil(() => begun() > 3, WAIT_MAX_MS))
+  assert.ok(performance.now() - endedAt >= 560, `the next one began after ${performance.now() - endedAt} ms`)
+  await new Promise((resolve) => setTimeout(resolve, 60))
+  assert.equal(begun(), 4, 'both slots have rested, but one is in use')
+  while (begun() < sweep.length + 1 || working.length > 0) {
+    for (const end of working.splice(0)) end()
+    await new Promise((resolve) => setTimeout(resolve, 1))
+  }
+  assert.ok((await Promise.all(sweep)).every(({ statusCode }) => statusCode === 200))
+})
+
 test('without people they do not rest: neither checks of health nor costly reads are one', async (t) => {
   const { app, working, begun } = await build(t, { waitMaxMs: 60_000, workMaxMs: 600_000 })
   assert.equal((await get(app, '/health')).statusCode, 200)

@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs'
 import { countOf } from '../count-of.js'
 import { labDirectory } from '../lab/lab-folder.js'
-import { OPEN_TO_TRIALS } from '../lab/wiki-settings.js'
+import { OPEN_TO_TRIALS, WITHOUT_QUEUE } from '../lab/wiki-settings.js'
 import { flexiblePorts } from '../stack/stack-ports.js'
 import { startStack, stopStack } from '../stack/stack.js'
 import { hostFingerprint, writeCalibration } from '../profile/calibration-file.js'
@@ -102,7 +102,7 @@ async function startWarmStack ({ directory, ports: requestedPorts, profile, sign
     ports,
     profile,
     engage: false,
-    wikiEnvironment: { CACHE_POLICY: 'ttl', CACHE_TTL_S: '3600', ...OPEN_TO_TRIALS },
+    wikiEnvironment: { CACHE_POLICY: 'ttl', CACHE_TTL_S: '3600', ...OPEN_TO_TRIALS, ...WITHOUT_QUEUE },
     signal
   })
   return { stack, sizeBytes: await preparePages(stack, signal) }

@@ -2,7 +2,7 @@ import { ask } from '@stevec/cdn/cloudflare/door'
 import { cachePolicy } from '@stevec/wiki-app/cache-policy'
 import { PROBE_PAGE, PROBE_TEXT } from '../lab/cold.js'
 import { PageRefused } from '../lab/pages.js'
-import { cachingFor } from '../lab/wiki-settings.js'
+import { wikiSettingsFor } from '../lab/wiki-settings.js'
 
 export const PROBE_PATH = `/wiki/${PROBE_PAGE}`
 
@@ -34,7 +34,7 @@ export async function checkWiki (sourceUrl, settings, spend) {
   const wanted = cacheControlOf(settings)
   const found = String(answer.headers['cache-control'] ?? 'none')
   if (found !== wanted) {
-    const variables = Object.entries(cachingFor(settings)).filter(([name]) => name.startsWith('CACHE_'))
+    const variables = Object.entries(wikiSettingsFor(settings)).filter(([name]) => name.startsWith('CACHE_'))
     throw new Error(`the experiment wants pages with "Cache-Control: ${wanted}", and the wiki at ${sourceUrl} sends "${found}". A run does not restart a user's wiki: start it with ${variables.map((entry) => entry.join('=')).join(' ')}, then run again`)
   }
 }

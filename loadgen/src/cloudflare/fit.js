@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { cellsOf, DefinitionError } from '../lab/definition.js'
 import { DEFAULT_SETTINGS } from '../lab/settings.js'
-import { cachingFor } from '../lab/wiki-settings.js'
+import { wikiSettingsFor } from '../lab/wiki-settings.js'
 
 /** @typedef {import('../lab/definition.js').Definition} Definition */
 /** @typedef {import('../lab/definition.js').Settings} Settings */
@@ -86,7 +86,8 @@ export function oneCaching (definitions) {
     (definition) => cellsOf(definition).map(({ cell, settings }) => ({ name: definition.name, cell, settings }))
   )
   const [first] = cells
-  const other = cells.find(({ settings }) => !isDeepStrictEqual(cachingFor(settings), cachingFor(first.settings)))
+  const asFirst = wikiSettingsFor(first.settings)
+  const other = cells.find(({ settings }) => !isDeepStrictEqual(wikiSettingsFor(settings), asFirst))
   if (other === undefined) return first.settings
   const [one, two] = [first, other].map(
     ({ name, cell }) => `${name} (${Object.entries(cell).map((entry) => entry.join('=')).join(' ')})`
@@ -99,8 +100,8 @@ export function oneCaching (definitions) {
  * @param {Settings} than
  */
 function difference (settings, than) {
-  const other = /** @type {Record<string, string>} */ (cachingFor(than))
-  return Object.entries(cachingFor(settings))
+  const other = /** @type {Record<string, string>} */ (wikiSettingsFor(than))
+  return Object.entries(wikiSettingsFor(settings))
     .filter(([name, value]) => other[name] !== value)
     .map((entry) => entry.join('='))
     .join(' ')

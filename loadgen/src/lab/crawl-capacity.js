@@ -38,6 +38,7 @@ export async function measureCapacity ({
       if (status !== 200) throw new Error(`the wiki answered ${path} with ${status} before the crawlers began`)
     }
   }))
+  await delay(restedMs, undefined, { signal })
   const warmUps = Math.min(WARM_UP_MAX, Math.floor(length / 10))
   await askWhile(() => asked < warmUps)
   await slow()

@@ -5,7 +5,7 @@ import { isAlive } from '@stevec/harness/processes'
 import { disengageProfile, engageProfile } from '../stack/engage-profile.js'
 import { restartWiki, startStack, stopStack } from '../stack/stack.js'
 import { hasOwnService } from './settings.js'
-import { cachingFor, OPEN_TO_TRIALS, tracingFor } from './wiki-settings.js'
+import { OPEN_TO_TRIALS, tracingFor, wikiSettingsFor } from './wiki-settings.js'
 
 /** @typedef {import('./definition.js').Settings} Settings */
 /** @typedef {import('./database.js').LabDatabase} LabDatabase */
@@ -67,7 +67,7 @@ const wikiSettingsOf = ({ facts }, traces) => async (settings) => {
   if (settings.trace_ratio !== null && facts.kind !== 'local') {
     throw new Error('trace_ratio needs a wiki on this machine, where the collector listens: leave --origin out')
   }
-  return { ...cachingFor(settings), ...tracingFor(settings, await traces.urlFor(settings)) }
+  return { ...wikiSettingsFor(settings), ...tracingFor(settings, await traces.urlFor(settings)) }
 }
 
 /**

@@ -70,7 +70,8 @@
  * @property {number} background_vus
  * @property {number} revisions  of each page, before the first trial
  * @property {number} crawl_times_capacity  crawlers ask for so many times what the wiki can show; 0: no crawlers
- * @property {number | null} requests_at_once  from the origin's nginx to the wiki; null: any number
+ * @property {number | null} requests_at_once  from the origin's nginx to the wiki, which then has its queues, too;
+ *   null: any number, and no queues
  * @property {number} timeout_s
  */
 

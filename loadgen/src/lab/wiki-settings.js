@@ -1,10 +1,10 @@
 import { isFollowed } from '@stevec/wiki-app/cache-policy'
 
 /**
- * Returns the wiki's cache settings for a trial.
+ * Returns the wiki's settings for a trial.
  * @param {import('./definition.js').Settings} settings
  */
-export const cachingFor = (settings) => ({
+export const wikiSettingsFor = (settings) => ({
   CACHE_POLICY: settings.policy,
   CACHE_TTL_S: String(settings.ttl_s),
   CACHE_STALE_WHILE_REVALIDATE_S: String(settings.stale_while_revalidate_s),
@@ -18,6 +18,8 @@ export const cachingFor = (settings) => ({
   SHORT_LINK_INDEX: settings.short_link_index,
   SHORT_LINK_READS: settings.short_link_reads,
   ...savingFor(settings),
+  // With a limit in nginx the wiki has its own, too, as it has in use (docs/decisions/0016).
+  ...settings.requests_at_once === null ? WITHOUT_QUEUE : { QUEUE_WAIT_MAX_MS: undefined },
   // The default repeats a purge after ten seconds. No request takes that long here, and each trial would wait for it.
   PURGE_REPEAT_AFTER_S: '1'
 })
@@ -48,8 +50,8 @@ export const tracingFor = ({ trace_ratio: ratio }, collector) => ({
   OTEL_TRACES_SAMPLER_ARG: collector === null ? undefined : String(ratio)
 })
 
-/**
- * Disables every limit that refuses requests: trials write all pages anonymously from one address, and the experiments
- * on overload measure how long a request waits (docs/decisions/0016).
- */
-export const OPEN_TO_TRIALS = Object.freeze({ ACCESS: 'open', WRITES_PER_MINUTE: '0', QUEUE_WAIT_MAX_MS: '0' })
+/** Trials write all pages anonymously, from one address. */
+export const OPEN_TO_TRIALS = Object.freeze({ ACCESS: 'open', WRITES_PER_MINUTE: '0' })
+
+/** Nothing waits for its turn or is refused: experiments on overload measure how long a request takes then. */
+export const WITHOUT_QUEUE = Object.freeze({ QUEUE_WAIT_MAX_MS: '0' })

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { after, before, describe, test } from 'node:test'
 import { waitUntil } from '@stevec/harness/processes'
 import { judgeStaleness } from '../../src/histories/staleness.js'
-import { OPEN_TO_TRIALS } from '../../src/lab/wiki-settings.js'
+import { OPEN_TO_TRIALS, WITHOUT_QUEUE } from '../../src/lab/wiki-settings.js'
 import { entrancesOf } from '../../src/stack/doors.js'
 import { EDGE_NAMES } from '../../src/stack/edge-names.js'
 import { readState } from '../../src/stack/state.js'
@@ -153,7 +153,7 @@ describe('a wiki of three processes on a replica set of three, behind five edges
 
   /** @param {Record<string, string>} settings */
   async function start (settings) {
-    stack = await startDoors({ ...OPEN_TO_TRIALS, ...settings }, {
+    stack = await startDoors({ ...OPEN_TO_TRIALS, ...WITHOUT_QUEUE, ...settings }, {
       edges: EDGES, wikis: WIKIS, database: 'replica-set-3', links: true, outlive: true, edgeOptions: { warm: true }
     })
     const answers = () => fetch(`${stack.doors.source.replace('source.localhost', '127.0.0.1')}/healthz`)

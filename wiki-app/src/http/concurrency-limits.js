@@ -27,7 +27,12 @@ const COSTLY_WAITING_MIN = 8
 const PEOPLE_MS = 10_000
 /** While people read or write, a slot of costly reads rests for so many times as long as it has worked. */
 const REST_FACTOR = 3
-const REST_MAX_MS = 2_000
+/** The same while so many wait as crawlers send and people do not; there is one slot then. */
+const SWEEP_REST_FACTOR = 19
+/** Of the places where costly reads wait, taken by a sweep. */
+const SWEEP_FILL = 0.5
+/** Work that waits for the processor takes longer, and so does the rest; it may have waited for something else. */
+const REST_MAX_MS = 10_000
 const SAFE = new Set(['GET', 'HEAD', 'OPTIONS'])
 
 const Busy = createError(
@@ -46,15 +51,21 @@ const Busy = createError(
 export function createConcurrencyLimits ({ waitMaxMs, workMaxMs, processes = 1, networkOf = () => '' }) {
   let peopleAt = -Infinity
   const notePeople = () => { peopleAt = performance.now() }
-  const restMs = (/** @type {number} */ ms) =>
-    performance.now() - peopleAt < PEOPLE_MS ? Math.min(REST_FACTOR * ms, REST_MAX_MS) : 0
+  const arePeople = () => performance.now() - peopleAt < PEOPLE_MS
   const busy = retryAfter(new Busy())
   const own = { waitMaxMs, refusal: () => busy, ...(workMaxMs !== undefined && { workMaxMs }) }
   const reads = createRequestQueue({ ...READS, ...own })
   const writes = createRequestQueue({ ...WRITES, ...own })
+  const waitingMax = Math.max(COSTLY_WAITING_MIN, Math.floor(COSTLY_WAITING_MAX / processes))
   /** @type {WaitingLine<Queued>} */
-  const waiting = createTurns(Math.max(COSTLY_WAITING_MIN, Math.floor(COSTLY_WAITING_MAX / processes)))
-  const costly = createRequestQueue({ ...COSTLY, ...own, waitMaxMs: COSTLY_WAIT_FACTOR * waitMaxMs, waiting, restMs })
+  const waiting = createTurns(waitingMax)
+  const isSwept = () => arePeople() && waiting.length >= SWEEP_FILL * waitingMax
+  const slotsMax = () => isSwept() ? 1 : Infinity
+  const restMs = (/** @type {number} */ ms) =>
+    arePeople() ? Math.min((isSwept() ? SWEEP_REST_FACTOR : REST_FACTOR) * ms, REST_MAX_MS) : 0
+  const costly = createRequestQueue({
+    ...COSTLY, ...own, waitMaxMs: COSTLY_WAIT_FACTOR * waitMaxMs, waiting, restMs, slotsMax
+  })
 
   return {
     /** @template T @param {() => Promise<T>} read @returns {Promise<T> | undefined} undefined: no slot is free */

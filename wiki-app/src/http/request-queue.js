@@ -24,12 +24,13 @@ const WAITING_MAX = 4_096
  * @property {() => Error} refusal
  * @property {WaitingLine<Queued>} [waiting]  who is next; default: who came first
  * @property {(ms: number) => number} [restMs]  how long a slot then rests, empty, after work of `ms`; default 0
+ * @property {() => number} [slotsMax]  just now, below the measured limit
  * @param {Options} options
  */
 // eslint-disable-next-line max-lines-per-function -- the closure is the object
 export function createRequestQueue ({
   waitMaxMs, first, running: bounds = LIMITS, workMs, workMaxMs, refusal, restMs = () => 0,
-  waiting = createFirstComeFirstServed(WAITING_MAX)
+  slotsMax = () => Infinity, waiting = createFirstComeFirstServed(WAITING_MAX)
 }) {
   let limit = first
   /**
@@ -42,10 +43,11 @@ export function createRequestQueue ({
   let done = 0
   let doneMs = 0
 
-  const isFree = () => running.size < limit && waiting.length === 0
+  const hasSlot = () => running.size < Math.min(limit, slotsMax())
+  const isFree = () => waiting.length === 0 && hasSlot()
 
   function startWaiting () {
-    while (running.size < limit && waiting.length > 0) {
+    while (waiting.length > 0 && hasSlot()) {
       const next = waiting.take()
       if (next.isGone()) next.refuse()
       else next.start()
