@@ -14,6 +14,7 @@ import { pathToFileURL } from 'node:url'
  * @property {{name: string, duration_s: number}[]} durations  of single tests
  * @property {Map<string, number>} [files]  seconds that the tests of each file took, without its start
  * @property {string[]} failures  the messages
+ * @property {string[]} [leftOut]  files that did not start in time
  */
 
 /** @typedef {{name: string, run: (live: boolean) => Promise<Result>}} Check */
@@ -21,6 +22,7 @@ import { pathToFileURL } from 'node:url'
 /** A process that takes longer has hung, even if it has several files, and others run beside it on a slow machine. */
 const PROCESS_TIMEOUT_MS = 2_400_000
 const FAILURE_LINES_MAX = 40
+const SUMS = /^[^\n]*\u2139 (?:tests|suites|pass|fail|cancelled|skipped|todo|duration_ms) [\d.]+\n/gm
 
 /**
  * Returns a check that runs a command; without `read` it counts as one test.
@@ -74,37 +76,54 @@ function capture (directory, command, args, live) {
  * @param {string} directory
  * @param {string[][]} groups  files that share a process
  * @param {number} concurrency  processes at a time
+ * @param {() => boolean} [isLate]  whether no more may start
  * @returns {Check}
  */
-export const testFilesCheck = (name, directory, groups, concurrency) => ({
+export const testFilesCheck = (name, directory, groups, concurrency, isLate = () => false) => ({
   name,
   async run () {
-    /** @type {Result} */
-    const result = { passed: 0, failed: 0, durations: [], failures: [] }
-    /** @type {Map<string, number>} */
-    const inFiles = new Map()
-    const titleOf = (/** @type {{name: string, file?: string}} */ test) =>
-      `${test.file === undefined ? '' : path.relative(directory, test.file)}: ${test.name}`
-    /** @param {{nesting: number, file?: string, details: {duration_ms: number}}} test */
-    const count = ({ nesting, file, details: { duration_ms: durationMs } }) => {
-      if (nesting > 0 || file === undefined) return
-      const name = path.relative(directory, file)
-      inFiles.set(name, (inFiles.get(name) ?? 0) + durationMs / 1000)
-    }
     const temporary = mkdtempSync(path.join(tmpdir(), 'stevec-tests-'))
-    const files = groups.map((group, index) => {
+    const tally = createTally(directory)
+    const waiting = groups.map((group, index) => {
       const paths = group.map((file) => path.join(directory, file))
       return paths.length === 1 ? paths[0] : importing(paths, path.join(temporary, `group-${index}.test.mjs`))
     })
-    const stream = run({ files, concurrency, timeout: PROCESS_TIMEOUT_MS })
-    stream.on('test:pass', (test) => {
-      count(test)
+    await Promise.all(Array.from({ length: concurrency }, async () => {
+      while (waiting.length > 0 && !isLate()) await runFile(/** @type {string} */ (waiting.shift()), tally)
+    }))
+    rmSync(temporary, { recursive: true, force: true })
+    const leftOut = waiting.map((file) => path.relative(directory, file))
+    const { result } = tally
+    if (result.passed + result.failed > 0) return { ...result, leftOut }
+    return { ...result, leftOut, failed: 1, failures: [`${name}: no test was found`] }
+  }
+})
+
+/** @param {string} directory  that names of files are relative to */
+function createTally (directory) {
+  /** @type {Result & {files: Map<string, number>}} */
+  const result = { passed: 0, failed: 0, durations: [], failures: [], files: new Map() }
+  const titleOf = (/** @type {{name: string, file?: string}} */ test) =>
+    `${test.file === undefined ? '' : path.relative(directory, test.file)}: ${test.name}`
+  return {
+    result,
+
+    /** @param {{nesting: number, file?: string, details: {duration_ms: number}}} test */
+    count ({ nesting, file, details: { duration_ms: durationMs } }) {
+      if (nesting > 0 || file === undefined) return
+      const name = path.relative(directory, file)
+      result.files.set(name, (result.files.get(name) ?? 0) + durationMs / 1000)
+    },
+
+    /** @param {import('node:test').EventData.TestPass} test */
+    pass (test) {
       if (test.details.type === 'suite' || test.skip !== undefined || test.todo !== undefined) return
       result.passed += 1
       result.durations.push({ name: titleOf(test), duration_s: test.details.duration_ms / 1000 })
-    })
-    stream.on('test:fail', (test) => {
-      count(test)
+    },
+
+    /** @param {import('node:test').EventData.TestFail} test */
+    fail (test) {
       const { error } = test.details
       const { failureType, cause } = /** @type {Error & {failureType?: string}} */ (error)
       // A parent test fails together with its subtests; only those count.
@@ -112,13 +131,20 @@ export const testFilesCheck = (name, directory, groups, concurrency) => ({
       result.failed += 1
       const why = cause instanceof Error ? String(cause.stack) : String(cause ?? error)
       result.failures.push(`${titleOf(test)}\n${why.split('\n').slice(0, FAILURE_LINES_MAX).join('\n')}`)
-    })
-    for await (const text of stream.compose(new Spec())) process.stdout.write(text)
-    rmSync(temporary, { recursive: true, force: true })
-    if (result.passed + result.failed > 0) return { ...result, files: inFiles }
-    return { ...result, failed: 1, failures: [`${name}: no test was found`] }
+    }
   }
-})
+}
+
+/** In its own process, whose output is shown. @param {string} file @param {ReturnType<typeof createTally>} tally */
+async function runFile (file, tally) {
+  const stream = run({ files: [file], timeout: PROCESS_TIMEOUT_MS })
+  stream.on('test:pass', (test) => { tally.count(test); tally.pass(test) })
+  stream.on('test:fail', (test) => { tally.count(test); tally.fail(test) })
+  for await (const text of stream.compose(new Spec())) {
+    // Without the numbers of each file: there is one sum at the end.
+    process.stdout.write(String(text).replace(SUMS, ''))
+  }
+}
 
 /** @param {string[]} paths @param {string} file  is written @returns {string} the file, which runs the tests of all */
 function importing (paths, file) {
