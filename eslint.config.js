@@ -10,7 +10,10 @@ const BROWSER_GLOBALS = [
 export default [
   ...neostandard({
     noJsx: true,
-    ignores: ['results/**', '.tools/**', '.venv/**', '.stevec/**', 'arm-image/build/**', 'deploy/build/**']
+    ignores: [
+      'results/**', '.tools/**', '.venv/**', '.stevec/**', 'arm-image/build/**', 'deploy/build/**',
+      'wiki-app/src/assets/codemirror.js'
+    ]
   }),
   {
     plugins: { stevec: { rules: { 'package-direction': packageDirection } } },

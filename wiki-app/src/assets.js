@@ -10,6 +10,8 @@ import { site } from './site/site.js'
 const DAY_S = 86_400
 const SCRIPT = 'text/javascript; charset=utf-8'
 const STYLE = 'text/css; charset=utf-8'
+/** Made by bin/codemirror.js. It has no texts of the wiki's. */
+const BUNDLE = 'codemirror.js'
 
 /** @typedef {{url: string, type: string, bytes: Buffer}} Asset */
 
@@ -75,9 +77,15 @@ function createModules () {
 
   /** With the modules that it imports. @param {string} file  in assets/ @returns {Asset} */
   function of (file) {
+    if (file === BUNDLE) return put(file, read(file))
     const linked = read(file)
       .replace(/^(.*\bimport\(|import .*)'\.\/([\w-]+\.js)'/gm, (_, start, imported) => `${start}'${of(imported).url}'`)
-    const module = made.get(file) ?? hashed(file, SCRIPT, translated(linked))
+    return put(file, translated(linked))
+  }
+
+  /** @param {string} file @param {string} script */
+  function put (file, script) {
+    const module = made.get(file) ?? hashed(file, SCRIPT, script)
     made.set(file, module)
     return module
   }

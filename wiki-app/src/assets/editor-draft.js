@@ -1,4 +1,4 @@
-import { differs, form, text } from './editor-form.js'
+import { area, differs, form, text } from './editor-form.js'
 import { make } from './make.js'
 import { settled } from './settled.js'
 
@@ -17,7 +17,7 @@ let leaving = false
 function keepDraft () {
   try {
     if (differs()) {
-      localStorage.setItem(draftKey, JSON.stringify({ content: text.value, base: base.value, at: Date.now() }))
+      localStorage.setItem(draftKey, JSON.stringify({ content: area.value, base: base.value, at: Date.now() }))
     } else localStorage.removeItem(draftKey)
   } catch {
     // A browser may store nothing, or have no space left.
@@ -45,7 +45,7 @@ function forgetOldDrafts () {
 
 function offerDraft () {
   const draft = readDraft()
-  if (draft === null || draft.content === text.value || differs()) return
+  if (draft === null || draft.content === area.value || differs()) return
   const offer = make(
     'p',
     { className: 'notice', role: 'status' },
@@ -57,7 +57,7 @@ function offerDraft () {
       work()
       offer.remove()
       text.focus()
-      text.dispatchEvent(new Event('input'))
+      area.dispatchEvent(new Event('input'))
     }
     return button
   }
@@ -83,7 +83,7 @@ if ('unsaved' in form.dataset && !section) forgetSection()
 if (differs()) keepDraft()
 else offerDraft()
 
-text.addEventListener('input', settled(keepDraft, DRAFT_AFTER_MS))
+area.addEventListener('input', settled(keepDraft, DRAFT_AFTER_MS))
 addEventListener('pagehide', keepDraft)
 addEventListener('pageshow', () => { leaving = false })
 addEventListener('beforeunload', (event) => { if (!leaving && differs()) event.preventDefault() })

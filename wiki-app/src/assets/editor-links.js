@@ -1,4 +1,4 @@
-import { insert, say, text, writing } from './editor-form.js'
+import { area, field, insert, say, text, writing } from './editor-form.js'
 import { make } from './make.js'
 import { createNameList } from './name-list.js'
 import { settled } from './settled.js'
@@ -9,7 +9,7 @@ const NAME_MAX_CHARS = 200
 /** Measuring where the cursor stands takes a layout of the whole text. */
 const MEASURED_MAX_CHARS = 100_000
 
-const names = createNameList(text, {
+const names = createNameList(() => field, {
   id: '_names', holder: writing, first: 0, keys: ['Enter', 'Tab'], choose, say
 })
 
@@ -28,7 +28,7 @@ async function offer () {
   if (open === null) return names.close()
   await names.offer(open.query, (found) => {
     if (openLink()?.query !== open.query) return []
-    names.list.style.top = `${caretBottom()}px`
+    names.list.style.top = `${text.caretBottom?.() ?? caretBottom()}px`
     // A link in brackets cannot name the others.
     return found.filter((name) => !/[[\]|#]/.test(name))
   })
@@ -43,17 +43,17 @@ function choose (name) {
   names.close()
 }
 
-/** @returns {number} px below the top of the text field */
+/** @returns {number} px below the top of the textarea */
 function caretBottom () {
-  if (text.value.length > MEASURED_MAX_CHARS) return text.offsetHeight
+  if (area.value.length > MEASURED_MAX_CHARS) return area.offsetHeight
   const caret = make('span', { textContent: '\u200b' })
-  const mirror = make('div', { className: 'mirror' }, text.value.slice(0, text.selectionEnd), caret)
-  mirror.style.width = `${text.clientWidth}px`
+  const mirror = make('div', { className: 'mirror' }, area.value.slice(0, area.selectionEnd), caret)
+  mirror.style.width = `${area.clientWidth}px`
   writing.append(mirror)
-  const bottom = caret.offsetTop + caret.offsetHeight - text.scrollTop
+  const bottom = caret.offsetTop + caret.offsetHeight - area.scrollTop
   mirror.remove()
-  return Math.max(0, Math.min(bottom, text.offsetHeight))
+  return Math.max(0, Math.min(bottom, area.offsetHeight))
 }
 
 const offerSoon = settled(offer, ASK_AFTER_MS)
-text.addEventListener('input', () => openLink() === null ? names.close() : offerSoon())
+area.addEventListener('input', () => openLink() === null ? names.close() : offerSoon())

@@ -1,4 +1,4 @@
-import { form, insert, say, SIGNED_OUT, text, writing } from './editor-form.js'
+import { form, insert, say, SIGNED_OUT, writing } from './editor-form.js'
 import { make } from './make.js'
 
 const PICTURES = ['image/png', 'image/jpeg', 'image/webp', 'image/gif']
@@ -69,18 +69,19 @@ function createPicker (accept) {
 export const choosePicture = createPicker(PICTURES.join())
 export const chooseFile = createPicker('')
 
-text.ondragover = (/** @type {DragEvent} */ event) => {
+writing.ondragover = (/** @type {DragEvent} */ event) => {
   if (event.dataTransfer?.types.includes('Files')) event.preventDefault()
 }
 for (const [name, dataOf] of /** @type {[string, (event: any) => DataTransfer | null][]} */ ([
   ['drop', (event) => event.dataTransfer],
   ['paste', (event) => event.clipboardData]
 ])) {
-  text.addEventListener(name, (event) => {
+  // Before CodeMirror, which would put a text file's words in.
+  writing.addEventListener(name, (event) => {
     const data = dataOf(event)
     // Office programs copy text as a picture, too.
     if (!data || data.files.length === 0 || data.types.includes('text/plain')) return
     event.preventDefault()
     upload([...data.files])
-  })
+  }, true)
 }

@@ -1,4 +1,4 @@
-import { form, say, SIGNED_OUT, text, unsay, writing } from './editor-form.js'
+import { area, form, say, SIGNED_OUT, unsay, writing } from './editor-form.js'
 import { make } from './make.js'
 import { settled } from './settled.js'
 
@@ -50,4 +50,4 @@ button.onclick = (/** @type {Event} */ event) => {
   else show()
 }
 const showSoon = settled(show, PREVIEW_AFTER_MS)
-text.addEventListener('input', () => { if (!preview.hidden) showSoon() })
+area.addEventListener('input', () => { if (!preview.hidden) showSoon() })

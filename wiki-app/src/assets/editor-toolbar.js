@@ -1,4 +1,4 @@
-import { insert, text, writing } from './editor-form.js'
+import { area, field, insert, text, writing } from './editor-form.js'
 import { chooseFile, choosePicture } from './editor-pictures.js'
 import { make } from './make.js'
 
@@ -45,7 +45,7 @@ function link () {
   put('[[', words, ']]')
   if (words !== '') return
   // Offers the pages.
-  text.dispatchEvent(new Event('input'))
+  area.dispatchEvent(new Event('input'))
 }
 
 const code = () => selected().includes('\n')
@@ -78,7 +78,7 @@ const buttons = TOOLS.map(([label, work, key], index) => {
   return button
 })
 const bar = make('div', {
-  className: 'toolbar', role: 'toolbar', 'aria-label': t('Formatting'), 'aria-controls': text.id
+  className: 'toolbar', role: 'toolbar', 'aria-label': t('Formatting'), 'aria-controls': area.id
 }, ...buttons)
 writing.before(bar)
 
@@ -100,10 +100,11 @@ bar.addEventListener('focusin', ({ target }) => {
   for (const button of buttons) button.tabIndex = button === target ? 0 : -1
 })
 
-text.addEventListener('keydown', (event) => {
-  if (!(event.ctrlKey || event.metaKey) || event.altKey || event.shiftKey) return
+// Before CodeMirror, which has other work for some of these keys.
+writing.addEventListener('keydown', (event) => {
+  if (event.target !== field || !(event.ctrlKey || event.metaKey) || event.altKey || event.shiftKey) return
   const tool = TOOLS.find(([, , key]) => key === event.key)
   if (tool === undefined) return
   event.preventDefault()
   tool[1]()
-})
+}, true)

@@ -9,10 +9,10 @@ const MOVES = /** @type {Record<string, (at: number, count: number) => number>} 
 
 /**
  * The field keeps the focus. https://www.w3.org/WAI/ARIA/apg/patterns/listbox/
- * @param {HTMLInputElement | HTMLTextAreaElement} field
+ * @param {() => HTMLElement} field  in the holder; another one may take its place
  * @param {object} parts
  * @param {string} parts.id  of the list
- * @param {Element} parts.holder  of the list
+ * @param {HTMLElement} parts.holder  of the list and the field
  * @param {number} parts.first  the option that is marked at first; -1: none
  * @param {string[]} parts.keys  that choose the marked option
  * @param {(name: string) => void} parts.choose
@@ -23,8 +23,7 @@ export function createNameList (field, { id, holder, first, keys, choose, say })
   // have a list.
   const list = make('ul', { id, className: 'names', role: 'listbox', 'aria-label': t('Pages'), hidden: true })
   holder.append(list)
-  field.setAttribute('aria-autocomplete', 'list')
-  field.setAttribute('aria-controls', id)
+  for (const [name, value] of [['autocomplete', 'list'], ['controls', id]]) field().setAttribute(`aria-${name}`, value)
   let asking = new AbortController()
   let marked = -1
 
@@ -32,15 +31,15 @@ export function createNameList (field, { id, holder, first, keys, choose, say })
   function mark (index) {
     marked = index
     for (const [at, option] of [...list.children].entries()) option.setAttribute('aria-selected', String(at === index))
-    field.removeAttribute('aria-activedescendant')
+    field().removeAttribute('aria-activedescendant')
     if (index < 0) return
     list.children[index].scrollIntoView({ block: 'nearest' })
-    field.setAttribute('aria-activedescendant', list.children[index].id)
+    field().setAttribute('aria-activedescendant', list.children[index].id)
   }
 
   /** @param {string[]} names */
   function show (names) {
-    if (names.length === 0 || document.activeElement !== field) return close()
+    if (names.length === 0 || document.activeElement !== field()) return close()
     list.replaceChildren(...names.map((name, index) => optionOf(`${id}-${index}`, name, () => take(name))))
     list.hidden = false
     mark(first)
@@ -63,17 +62,19 @@ export function createNameList (field, { id, holder, first, keys, choose, say })
     choose(name)
   }
 
-  field.addEventListener('keydown', (/** @type {any} */ event) => {
-    if (list.hidden || event.isComposing || event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return
+  // Before the field's own keys.
+  holder.addEventListener('keydown', (/** @type {any} */ event) => {
+    if (event.target !== field() || list.hidden) return
+    if (event.isComposing || event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return
     if (Object.hasOwn(MOVES, event.key)) mark(MOVES[event.key](marked, list.children.length))
     else if (marked >= 0 && keys.includes(event.key)) take(list.children[marked].textContent ?? '')
     else if (event.key === 'Escape') close()
     else return
     event.preventDefault()
-  })
-  field.addEventListener('blur', close)
+  }, true)
+  holder.addEventListener('blur', close, true)
   // What is marked was found for what was written before.
-  field.addEventListener('input', () => { if (!list.hidden) mark(-1) })
+  holder.addEventListener('input', () => { if (!list.hidden) mark(-1) }, true)
 
   return {
     list,

@@ -10,7 +10,7 @@ const field = /** @type {HTMLInputElement} */ (form.elements.namedItem('q'))
 const news = make('span', { className: 'unseen', role: 'status' })
 form.append(news)
 
-const names = createNameList(field, {
+const names = createNameList(() => field, {
   id: '_titles',
   holder: form,
   first: -1,
