@@ -44,8 +44,10 @@ const DEMANDS = {
   'GET /assets/name-list.js': 'anyone',
   'GET /assets/search-names.js': 'anyone',
   'GET /assets/api.css': 'anyone',
-  ...Object.fromEntries(['', '-draft', '-form', '-links', '-pictures', '-preview', '-toolbar'].map((part) =>
-    [`GET /assets/editor${part}.js`, 'anyone'])),
+  'GET /assets/codemirror.js': 'anyone',
+  ...Object.fromEntries([
+    '', '-codemirror', '-draft', '-field', '-form', '-links', '-markdown', '-pictures', '-preview', '-toolbar'
+  ].map((part) => [`GET /assets/editor${part}.js`, 'anyone'])),
   'GET /files': 'anyone',
   'GET /files/:file': 'anyone',
   'GET /files/:file/:name': 'anyone',

@@ -12,7 +12,7 @@ test('CodeMirror takes the place of the textarea, which stays the form’s field
   const value = () => page.locator('[name=content]').inputValue()
   await text.waitFor()
   assert.equal(await page.getByLabel('Text, in').getAttribute('role'), 'textbox')
-  assert.equal(await text.locator('.md-heading').first().innerText(), '# Title')
+  assert.deepEqual(await text.locator('.md-heading').allInnerTexts(), ['#', ' Title'])
   await assertAccessible(page, 'CodeMirror', { dark: true })
 
   await page.keyboard.press('Control+End')
