@@ -24,7 +24,7 @@ test('CodeMirror takes the place of the textarea, which stays the form’s field
   await page.keyboard.press('Control+Z')
   assert.equal(await value(), '# Title\n\n- **one**\n- two')
   await page.keyboard.press('Control+Shift+ArrowLeft')
-  await page.keyboard.press('Control+B')
+  await page.keyboard.press('Control+b')
   assert.equal(await value(), '# Title\n\n- **one**\n- **two**')
   await page.keyboard.press('Escape')
   await page.keyboard.press('Tab')
