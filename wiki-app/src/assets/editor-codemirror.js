@@ -6,8 +6,8 @@ const {
   defaultKeymap, EditorState, EditorView, history, historyKeymap, keymap, search, searchKeymap, StyleModule
 } = codemirror
 
-// Ctrl+Enter saves. Find has other keys, for several cursors at once.
-const KEYS = [...defaultKeymap, ...historyKeymap, ...searchKeymap].filter(({ key }) =>
+// Ctrl+Enter saves, and Escape leads out at the first time. Find has other keys, for several cursors at once.
+const KEYS = [...defaultKeymap.filter(({ key }) => key !== 'Escape'), ...historyKeymap, ...searchKeymap].filter(({ key }) =>
   !['Mod-Enter', 'Mod-d', 'Mod-Shift-l', 'Mod-Alt-g'].includes(key ?? ''))
 
 /** What CodeMirror's own panel shows, and what it says to screen readers. */
