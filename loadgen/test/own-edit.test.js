@@ -127,6 +127,8 @@ describe('a user\'s own edit, in a wiki that `stevec up` has started', () => {
     t.after(() => browser.close())
     const page = await browser.newPage({ baseURL: doors.cached.url })
     page.setDefaultTimeout(WAIT_MAX_MS)
+    // Empty documents have no storage.
+    await page.addInitScript(() => { try { localStorage.plainField = 'on' } catch {} })
     await write('Start', '[[Mine]]')
     await write('Mine', 'text 0.')
     for (let edit = 1; edit <= EDITS; edit++) {

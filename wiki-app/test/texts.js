@@ -5,6 +5,8 @@ import { Eta } from 'eta'
 import ts from 'typescript'
 
 const SOURCES = fileURLToPath(new URL('../src/', import.meta.url))
+/** Made by bin/codemirror.js. Its functions have short names, too. */
+const BUNDLE = 'assets/codemirror.js'
 const FUNCTIONS = new Set(['t', 'html', 'htmlText'])
 const eta = new Eta()
 
@@ -20,7 +22,7 @@ const read = (file) => readFileSync(path.join(SOURCES, file), 'utf8')
 /** Of templates, scripts for browsers and modules. @returns {Use[]} all texts that go through the catalogue */
 export function textsInUse () {
   const templates = filesWith('.eta').map((file) => ({ file, code: eta.compileToString(read(file)) }))
-  const modules = filesWith('.js').map((file) => ({ file, code: read(file) }))
+  const modules = filesWith('.js').filter((file) => file !== BUNDLE).map((file) => ({ file, code: read(file) }))
   return [...templates, ...modules].flatMap(({ file, code }) => usesIn(file, code))
 }
 

@@ -30,6 +30,8 @@ describe('two browsers at the cached door', () => {
     const visitor = async () => {
       const context = await browser.newContext({ baseURL: stack.doors.cached })
       context.setDefaultTimeout(WAIT_MAX_MS)
+      // Empty documents have no storage.
+      await context.addInitScript(() => { try { localStorage.plainField = 'on' } catch {} })
       return context.newPage()
     }
     ;[author, reader] = [await visitor(), await visitor()]

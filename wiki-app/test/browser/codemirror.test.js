@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import { assertAccessible, useBrowser, write } from './helper.js'
 
-const browser = useBrowser()
+const browser = useBrowser({ plainField: false })
 
 test('CodeMirror takes the place of the textarea, which stays the form’s field', async (t) => {
   const { app, page } = await browser.open(t)

@@ -15,8 +15,9 @@ const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-pra
 /**
  * Starts one browser for a test file. Each test gets a listening wiki with its own database, and a browser context
  * without history.
+ * @param {{plainField?: boolean}} [options]  whether texts are written in a textarea, as somebody may choose
  */
-export function useBrowser () {
+export function useBrowser ({ plainField = true } = {}) {
   const wiki = useWiki()
   /** @type {import('playwright-core').Browser} */
   let browser
@@ -40,6 +41,8 @@ export function useBrowser () {
       const visit = async (/** @type {import('playwright-core').BrowserContextOptions} */ more = {}) => {
         const context = await browser.newContext({ baseURL, ...options, ...more })
         context.setDefaultTimeout(WAIT_MAX_MS)
+        // Empty documents have no storage.
+        if (plainField) await context.addInitScript(() => { try { localStorage.plainField = 'on' } catch {} })
         return context.newPage()
       }
       const page = await visit()

@@ -356,7 +356,7 @@ test('a draft survives a crash, is offered only on its own page, and is deleted 
   await write(app, 'a', 'text')
   await page.goto('/edit/text/a')
   await page.getByLabel('Text, in').fill('draft')
-  await page.waitForFunction(() => Object.keys(localStorage).length > 0)
+  await page.waitForFunction(() => Object.keys(localStorage).some((key) => key.startsWith('draft ')))
   await page.close({ runBeforeUnload: false })
 
   const again = await page.context().newPage()
@@ -371,7 +371,7 @@ test('a draft survives a crash, is offered only on its own page, and is deleted 
   await again.getByLabel('Text, in').fill('draft, and someone else’s')
   await again.getByRole('button', { name: 'Save' }).click()
   await again.getByText('Saved as revision 3').waitFor()
-  await again.waitForFunction(() => Object.keys(localStorage).length === 0)
+  await again.waitForFunction(() => !Object.keys(localStorage).some((key) => key.startsWith('draft ')))
   await again.goto('/edit/text/a')
   assert.equal(await again.getByText('A text that you did not save').count(), 0)
 })
