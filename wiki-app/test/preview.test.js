@@ -146,6 +146,13 @@ test('a page view loads at most 25 kB, and the scripts of the editor have at mos
   assert.ok(editing <= 22_000, `${editing} bytes`)
 })
 
+test('CodeMirror, which loads after the editor, is what its packages make, and has at most 350 kB', async () => {
+  const { stdout } = await promisify(execFile)(process.execPath, [CODEMIRROR, '--check'])
+  assert.equal(stdout, '')
+  const { size } = await stat(new URL('../src/assets/codemirror.js', import.meta.url))
+  assert.ok(size <= 350_000, `${size} bytes`)
+})
+
 test('a heading never has the same id as a form field or another element of the wiki', async (t) => {
   const app = await wiki.build(t)
   const content = ['content', 'tags', 'author', 'summary', 'main', '_content', '_main', 'q']

@@ -7,7 +7,8 @@ const {
 } = codemirror
 
 // Ctrl+Enter saves, and Escape leads out at the first time. Find has other keys, for several cursors at once.
-const KEYS = [...defaultKeymap.filter(({ key }) => key !== 'Escape'), ...historyKeymap, ...searchKeymap].filter(({ key }) =>
+const DEFAULTS = defaultKeymap.filter(({ key }) => key !== 'Escape')
+const KEYS = [...DEFAULTS, ...historyKeymap, ...searchKeymap].filter(({ key }) =>
   !['Mod-Enter', 'Mod-d', 'Mod-Shift-l', 'Mod-Alt-g'].includes(key ?? ''))
 
 /** What CodeMirror's own panel shows, and what it says to screen readers. */
