@@ -8,7 +8,12 @@ const {
 
 // Ctrl+Enter saves, and Escape leads out at the first time. Find has other keys, for several cursors at once.
 const DEFAULTS = defaultKeymap.filter(({ key }) => key !== 'Escape')
-const KEYS = [...DEFAULTS, ...historyKeymap, ...searchKeymap].filter(({ key }) =>
+/**
+ * Behind Escape the next Tab leaves, until another key is pressed: CodeMirror's own two seconds are short for some
+ * (https://www.w3.org/WAI/WCAG22/Understanding/timing-adjustable). @type {import('@codemirror/view').KeyBinding}
+ */
+const LEAVING = { key: 'Escape', run: (view) => { view.setTabFocusMode(Infinity); return true } }
+const KEYS = [...DEFAULTS, ...historyKeymap, ...searchKeymap, LEAVING].filter(({ key }) =>
   !['Mod-Enter', 'Mod-d', 'Mod-Shift-l', 'Mod-Alt-g'].includes(key ?? ''))
 
 /** What CodeMirror's own panel shows, and what it says to screen readers. */
