@@ -22,7 +22,6 @@ const PHRASES = {
   Replace: t('Replace'),
   next: t('next'),
   previous: t('previous'),
-  all: t('all'),
   'match case': t('match case'),
   regexp: t('regular expression'),
   'by word': t('whole words'),
