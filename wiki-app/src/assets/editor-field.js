@@ -11,7 +11,7 @@ const remember = (/** @type {Function} */ use) => { try { return use() } catch {
 const plain = make('input', { type: 'checkbox', checked: true })
 const hint = make('span', { id: '_hint', hidden: true },
   t('In a list, Tab indents: to leave the text, press Escape before it.'))
-const choice = make('p', { className: 'choice' }, make('label', {}, plain, ` ${t('Plain text field')}`), ' ', hint)
+const choice = make('p', { className: 'choice' }, make('label', {}, plain, t('Plain text field')), hint)
 
 /** @type {{close: () => void} | null} */
 let opened = null

@@ -10,7 +10,7 @@ import { openGallery } from './gallery.js'
 /** The promise is 1 s; the rest is for slow machines. */
 const INDEXED_MAX_MS = 60_000
 
-const browser = useBrowser()
+const browser = useBrowser({ plainField: false })
 
 /** @typedef {import('playwright-core').Page} Page */
 
@@ -37,9 +37,11 @@ const TEA = '<svg xmlns="http://www.w3.org/2000/svg" width="320" height="180"><r
 
 /** @param {Page} page */
 function stepsOf (page) {
-  const text = page.getByLabel('Text, in Markdown')
   return {
-    text,
+    /** In CodeMirror, which comes after the page. */
+    text: page.getByLabel('Text, in Markdown').and(page.locator('.cm-content')),
+    /** What the form sends. */
+    written: () => page.locator('[name=content]').inputValue(),
     /** @param {string} name */
     link: (name) => page.getByRole('link', { name, exact: true }),
     /** @param {string} name */
@@ -102,7 +104,7 @@ test('a newcomer does ten tasks, by what the pages show', async (t) => {
   await ana.text.fill(HOME)
   await page.getByLabel('Your name').fill('Ana')
   await gallery.take(page, 'The editor',
-    'Save stays in view. `[[` offers pages, a picture can be dropped into the text.')
+    'CodeMirror colours the Markdown. Save stays in view. `[[` offers pages, a picture can be dropped into the text.')
   await ana.save()
   await gallery.take(page, 'The first page', 'Links to pages that are not there yet are red.')
 
@@ -128,7 +130,7 @@ test('a newcomer does ten tasks, by what the pages show', async (t) => {
   // 4. A table.
   await ana.text.press('Control+End')
   await page.getByRole('toolbar').getByRole('button', { name: 'Table' }).click()
-  const withTable = await ana.text.inputValue()
+  const withTable = await ana.written()
   await ana.text.fill(withTable.replace('Column', 'Flour').replace('Column', 'Water').replace('cell', '500 g')
     .replace('cell', '350 g'))
   await ana.save()
@@ -142,7 +144,7 @@ test('a newcomer does ten tasks, by what the pages show', async (t) => {
   const bor = stepsOf(other)
   await other.goto(page.url())
   for (const each of [ana, bor]) await each.edit()
-  const before = await ana.text.inputValue()
+  const before = await ana.written()
   await ana.text.fill(before.replace('40 minutes', '35 minutes'))
   await ana.save()
   await bor.text.fill(before.replace('40 minutes', '50 minutes').replace('very little work', 'hardly any work'))
@@ -151,7 +153,7 @@ test('a newcomer does ten tasks, by what the pages show', async (t) => {
   await other.getByRole('alert').filter({ hasText: 'changed the same lines' }).waitFor()
   await gallery.take(other, 'A conflict', 'Two people have changed the same line. Nothing is lost, and nothing is ' +
     'overwritten: the text has both lines, marked. Changes to different lines are merged without a question.')
-  const both = await bor.text.inputValue()
+  const both = await bor.written()
   assert.match(both, /35 minutes/)
   assert.match(both, /50 minutes/)
   await bor.text.fill(before.replace('40 minutes', '45 minutes').replace('very little work', 'hardly any work'))
