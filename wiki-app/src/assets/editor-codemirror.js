@@ -113,6 +113,7 @@ export function openCodeMirror (hint) {
     extensions: extensions({
       'aria-labelledby': label.id,
       'aria-describedby': hint.id,
+      'aria-required': String(area.required),
       'aria-autocomplete': area.getAttribute('aria-autocomplete') ?? 'none',
       'aria-controls': area.getAttribute('aria-controls') ?? ''
     })

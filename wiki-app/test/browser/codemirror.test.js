@@ -7,6 +7,8 @@ const browser = useBrowser({ plainField: false })
 
 /** @typedef {import('playwright-core').Page} Page */
 
+const HOSTILE = '</textarea><img src="/x" onerror="throw 1">'
+
 /** @param {Page} page  with an editor */
 const partsOf = (page) => ({
   text: page.locator('.cm-content'),
@@ -112,16 +114,20 @@ test('pictures are dropped and pasted into CodeMirror, and its history has what 
     await page.keyboard.press('Control+z')
     assert.equal(await value(), '')
   }
+  await page.getByRole('button', { name: 'Save' }).click()
+  await page.locator('.status.bad').waitFor()
+  assert.equal(await text.evaluate((each) => each === document.activeElement), true, 'the field that lacks a text')
 })
 
 test('on a Slovene phone a section is edited, and found and replaced in, without a trap for the keyboard', async (t) => {
   const { app, page } = await browser.open(t, { viewport: { width: 320, height: 844 } }, { WIKI_LANGUAGE: 'sl' })
-  await write(app, 'a', 'first\n\n## Two\n\nred, red\n\n- red\n')
+  await write(app, 'a', `first\n\n## Two\n\nred, red ${HOSTILE}\n\n- red\n`)
   await page.clock.install()
   await page.goto('/edit/text/a?revision=1&section=1')
   const { text, value } = partsOf(page)
   await text.waitFor()
   assert.equal(await page.getByLabel('Besedilo razdelka v Markdownu').getAttribute('spellcheck'), 'true')
+  assert.equal(await text.locator('[onerror]').count(), 0)
   const hint = page.locator(`#${await text.getAttribute('aria-describedby')}`)
   assert.match(await hint.innerText(), /prej pritisni Escape/)
 
@@ -148,10 +154,13 @@ test('on a Slovene phone a section is edited, and found and replaced in, without
   await page.locator('.cm-searchMatch').first().waitFor()
   await assertAccessible(page, 'find', { dark: true })
   await page.getByRole('button', { name: 'zamenjaj vse' }).click()
-  assert.equal(await value(), '## Two\n\nblue, blue\n\n- blue')
+  assert.equal(await value(), `## Two\n\nblue, blue ${HOSTILE}\n\n- blue`)
   await page.keyboard.press('Escape')
   assert.equal(await inText(), true, 'Escape closes it')
   await page.getByRole('button', { name: 'Shrani' }).click()
   await page.waitForURL('/wiki/a*')
   assert.equal(await page.locator('article li').innerText(), 'blue')
+  await page.goBack()
+  await text.waitFor()
+  assert.match(await text.innerText(), /blue, blue/, 'the form that the browser goes back to has the text')
 })
