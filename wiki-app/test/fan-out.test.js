@@ -92,8 +92,16 @@ for (const way of FAN_OUTS) {
     await watching(app, 'reader', 'DELETE', 'pages/a')
     await watching(app, 'reader', 'DELETE', 'authors/editor')
     await watching(app, 'admin', 'PUT', 'pages/a')
+    await db.collection('watchers').insertOne({
+      _id: /** @type {any} */ ('ended'),
+      pages: [{ name: 'a', since: new Date(0), history: 'a', until: new Date() }],
+      authors: [],
+      read: [],
+      read_before: new Date(0)
+    })
     await edit(app, 'a', 'one has stopped, another has begun')
     await untilDone(db)
+    assert.ok(!(await having(db, await newestRevision(db))).includes('ended'))
     assert.ok(!(await shown(app, 'reader')).includes('a 3'))
     assert.deepEqual((await shown(app, 'admin'))[0], 'a 3')
     assert.deepEqual(await shown(app, 'editor'), ['a 3', 'a 2', 'a 1'])

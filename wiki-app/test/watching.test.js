@@ -63,7 +63,8 @@ test('a reader sees what others change in watched pages and what watched authors
     await edit(app, 'a', 'both are watched', 'admin')
     await edit(app, 'not written yet', 'it is now')
     assert.deepEqual((await changes(app)).shown, ['not written yet 1*', 'a 3*', 'b 1*', 'a 2*', 'a 1'])
-    assert.deepEqual((await ask(app, 'reader', 'GET', '')).json(), { pages: ['a', 'not written yet'], authors: ['admin'] })
+    assert.deepEqual((await ask(app, 'reader', 'GET', '')).json(),
+      { pages: ['a', 'not written yet'], authors: ['admin'], ending: [] })
 
     assert.equal((await ask(app, 'reader', 'DELETE', '/authors/admin')).statusCode, 204)
     assert.equal((await ask(app, 'reader', 'DELETE', '/pages/not%20written%20yet')).statusCode, 204)
@@ -215,6 +216,48 @@ test('what is watched through two wikis at once is all there, and nobody watches
   assert.match(refused.json().detail, /You watch 1000 pages already\. Stop watching one of them first\./)
   await watch(apps[0], 'reader', 'pages', 'more 1')
   assert.equal((await ask(apps[0], 'reader', 'GET', '')).json().pages.length, 1_000)
+})
+
+test('a page is watched for some days, or longer once it is watched again, and then no more', async (t) => {
+  const uri = wiki.freshUri()
+  const app = await build(t, { MONGODB_URI: uri })
+  const watchers = (await connect(t, uri)).collection('watchers')
+  const list = async () => (await ask(app, 'reader', 'GET', '')).json()
+  const ends = async () => (await list()).ending.map((/** @type {{name: string, until: string}} */ { name, until }) =>
+    [name, Math.round((Date.parse(until) - Date.now()) / 86_400_000)])
+  const put = async (/** @type {string} */ name, /** @type {object} */ query) =>
+    (await ask(app, 'reader', 'PUT', `/pages/${name}?${new URLSearchParams({ ...query })}`)).statusCode
+  for (const days of [0, 367, 1.5, 'soon', '']) assert.equal(await put('a', { days }), 400, String(days))
+  assert.equal(await put('a', { days: 7, until: 'never' }), 400)
+  assert.deepEqual([await put('a', { days: 7 }), await put('b', { days: 30 })], [204, 204])
+  assert.deepEqual(await ends(), [['a', 7], ['b', 30]])
+  assert.equal(await put('a', { days: 30 }), 204)
+  assert.deepEqual(await ends(), [['a', 30], ['b', 30]])
+  await watch(app, 'reader', 'pages', 'b')
+  assert.deepEqual(await ends(), [['a', 30]], 'the other is for good')
+
+  // Two that become one: the later end counts.
+  await edit(app, 'a', 'text')
+  await rename(app, 'a', 'c')
+  assert.equal(await put('a', { days: 91 }), 204)
+  await edit(app, 'c', 'more')
+  assert.deepEqual(await ends(), [['c', 91]])
+
+  const cookie = await cookieOf(app, 'reader')
+  const see = async (/** @type {string} */ url) => (await get(app, url, { ...BROWSER, ...cookie })).body
+  const day = new Date(Date.now() + 91 * 86_400_000).toISOString().slice(0, 10)
+  assert.match(await see('/edit/watching'), new RegExp(`until <time datetime="${day}[^>]*>${day} `))
+  assert.match(await see('/edit/watch/c'), /until <time[^]*Stop watching[^]*<option value="365">/)
+  const form = (/** @type {string} */ days) => post(app, '/edit/watch/c', { watch: 'yes', days }, cookie)
+  assert.deepEqual([(await form('8')).statusCode, (await form('365')).statusCode], [400, 303])
+  assert.deepEqual(await ends(), [['c', 365]])
+  assert.deepEqual((await changes(app)).shown, ['c 3*', 'c 2*', 'c 1*'])
+
+  await watchers.updateOne({ 'pages.name': 'c' }, { $set: { 'pages.$.until': new Date() } })
+  assert.deepEqual((await changes(app)).shown, [])
+  assert.deepEqual(await list(), { pages: ['b'], authors: [], ending: [] })
+  assert.match(await see('/edit/watch/c'), /You do not watch this page/)
+  assert.equal((await watchers.findOne())?.pages.length, 1, 'nor is it kept')
 })
 
 test('changes of many watched pages are merged, and the database reads no more of them than are shown', async (t) => {

@@ -1,11 +1,12 @@
 import { nameOfPerson } from '../access/access.js'
+import { DAYS_MAX, endAfter } from '../watching/ends.js'
 import { READ_MARK_PATTERN } from '../watching/read-marks.js'
 import { AUTHOR_SCHEMA } from '../writing/change.js'
 import { nameIn } from './address.js'
 import { sendPart } from './answers.js'
 import { limitIn, readCursor } from './cursor.js'
 import { change, CHANGE_EXAMPLE, CHANGE_ID } from './history-routes.js'
-import { answer, bodyOf, CHANGE, list, NAME, named, partQuery, refusals, strict } from './schemas.js'
+import { answer, bodyOf, CHANGE, list, NAME, named, partQuery, queryOf, refusals, strict } from './schemas.js'
 
 /** @import {FastifyPluginAsync, FastifyRequest} from 'fastify' */
 /** @import {Watching} from '../watching/watching.js' */
@@ -26,7 +27,12 @@ const DONE = { 204: { description: 'It is so now', type: 'null' } }
 export const WATCHING_SCHEMAS = Object.entries({
   Watched: strict({
     pages: { type: 'array', items: NAME },
-    authors: { type: 'array', items: { type: 'string' } }
+    authors: { type: 'array', items: { type: 'string' } },
+    ending: {
+      type: 'array',
+      description: 'Which of the pages you watch for some time only.',
+      items: strict({ name: NAME, until: { type: 'string', format: 'date-time' } })
+    }
   }),
   WatchedChange: strict({ ...CHANGE, new: { type: 'boolean', description: 'Whether you have not seen it yet.' } })
 }).map(([$id, schema]) => ({ $id, ...schema }))
@@ -38,14 +44,28 @@ const SCHEMAS = {
     security,
     summary: 'List what you watch',
     description: 'You are the owner of the token. Pages have the names that they have now.',
-    response: { 200: answer('Names', 'Watched', { pages: [PAGE], authors: [ANA] }), ...refusals() }
+    response: {
+      200: answer('Names', 'Watched', {
+        pages: [PAGE], authors: [ANA], ending: [{ name: PAGE, until: '2026-02-01T10:00:00.000Z' }]
+      }),
+      ...refusals()
+    }
   },
   watchPage: {
     tags,
     security,
     summary: 'Watch a page',
-    description: 'Also one that does not exist yet.',
+    description: 'Also one that does not exist yet. Without `days`: for good. Watching it again replaces the end.',
     params: named(PAGE),
+    querystring: queryOf({
+      days: {
+        type: 'integer',
+        minimum: 1,
+        maximum: DAYS_MAX,
+        description: 'Watch it for so many days from now on.',
+        examples: [30]
+      }
+    }),
     response: { ...DONE, ...refusals(409) }
   },
   stopPage: {
@@ -105,6 +125,9 @@ const SCHEMAS = {
 /** @param {FastifyRequest} request */
 const authorIn = ({ params }) => /** @type {{author: string}} */ (params).author
 
+/** @param {{name: string}[]} watched */
+const namesOf = (watched) => watched.map(({ name }) => name)
+
 const NAMED = /** @type {const} */ ([
   {
     path: '/watching/pages/:name',
@@ -129,12 +152,17 @@ export async function watchingApi (app, { watching }) {
   app.get('/watching', { config, schema: SCHEMAS.list }, async (request, reply) => {
     const { pages, authors } = await watching.of(nameOfPerson(request))
     reply.header('cache-control', PRIVATE)
-    return { pages, authors }
+    return {
+      pages: namesOf(pages),
+      authors: namesOf(authors),
+      ending: pages.filter(({ until }) => until !== undefined)
+    }
   })
 
   for (const { path, kind, nameIn, watched, stopped } of NAMED) {
     app.put(path, { config, schema: watched }, async (request, reply) => {
-      await watching.watch(nameOfPerson(request), kind, nameIn(request))
+      const { days = 0 } = /** @type {{days?: number}} */ (request.query)
+      await watching.watch(nameOfPerson(request), kind, nameIn(request), endAfter(days))
       return reply.code(204).send()
     })
 

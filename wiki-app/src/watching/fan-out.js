@@ -2,6 +2,7 @@ import mongoose from 'mongoose'
 import { driverOf } from '../database/driver.js'
 import { createHistories } from '../pages/histories.js'
 import { pageOfTalk } from '../pages/talk.js'
+import { watchedAt } from './ends.js'
 import { createFeedItems, STEP } from './feed-items.js'
 
 /** @import {ClientSession, Types} from 'mongoose' */
@@ -30,7 +31,7 @@ const IN_REQUEST_MAX = 10_000
 // Of the documents in model.js, only what finds the watchers: nobody else pays for these indexes.
 const listOf = (/** @type {Record<string, any>} */ fields) => [new mongoose.Schema(fields, { _id: false })]
 const schema = new mongoose.Schema({
-  _id: String, pages: listOf({ history: String }), authors: listOf({ name: String })
+  _id: String, pages: listOf({ history: String, until: Date }), authors: listOf({ name: String })
 }, { collection: 'watchers', versionKey: false, strict: 'throw', strictQuery: 'throw' })
 schema.index({ 'pages.history': 1, _id: 1 })
 schema.index({ 'authors.name': 1, _id: 1 })
@@ -54,8 +55,10 @@ export function createFanOut ({ connection, models, way }) {
   async function watchersAfter ({ page, about, author }, after, session) {
     const later = { $gt: after }
     const ofAuthor = author === '' ? [] : [{ 'authors.name': author, _id: later }]
-    const ofAbout = about === undefined ? [] : [{ 'pages.history': about, _id: later }]
-    const filter = { $or: [{ 'pages.history': page, _id: later }, ...ofAbout, ...ofAuthor] }
+    const now = new Date()
+    const ofPages = [page, ...about === undefined ? [] : [about]].map((history) =>
+      ({ pages: { $elemMatch: { history, ...watchedAt(now) } }, _id: later }))
+    const filter = { $or: [...ofPages, ...ofAuthor] }
     const found = await watchers
       .find(/** @type {any} */ (filter), {
         projection: { _id: 1 }, sort: { _id: 1 }, limit: STEP, batchSize: STEP + 1, session

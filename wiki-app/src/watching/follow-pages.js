@@ -1,5 +1,6 @@
 import { driverOf } from '../database/driver.js'
 import { HISTORY_FIELDS, historyOf } from '../pages/histories.js'
+import { bothOf } from './ends.js'
 
 /** @import {Models} from '../pages/model.js' */
 /** @import {WatchedPage} from './model.js' */
@@ -31,7 +32,7 @@ export function createFollowPages ({ Pages }) {
     return pages.map(({ history, ...page }) => {
       if (history === undefined) return page
       const name = names.get(history) ?? (written.has(history) ? undefined : history)
-      return name === undefined ? page : { name, since: page.since, history }
+      return name === undefined ? page : { ...page, name, history }
     })
   }
 
@@ -57,7 +58,12 @@ export function createFollowPages ({ Pages }) {
     let followed = await byHistory(pages)
     const isLeft = () => followed.some(({ history }) => history === undefined)
     for (let renamings = 0; renamings <= RENAMINGS_MAX && isLeft(); renamings++) followed = await byName(followed)
-    const firsts = new Map(followed.map((page, at) => /** @type {const} */ ([page.history ?? page.name, at])).reverse())
-    return followed.filter((page, at) => firsts.get(page.history ?? page.name) === at)
+    /** @type {Map<string, WatchedPage>} */
+    const once = new Map()
+    for (const page of followed) {
+      const key = page.history ?? page.name
+      once.set(key, bothOf(once.get(key) ?? page, page))
+    }
+    return [...once.values()]
   }
 }

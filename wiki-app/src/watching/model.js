@@ -3,8 +3,8 @@ import mongoose from 'mongoose'
 /** @typedef {{name: string, since: Date}} Watched */
 /**
  * `history`: key of the page's history (pages/histories.js), which stays when the page is renamed. Without it, the page
- * is yet to be found by its name.
- * @typedef {Watched & {history?: string}} WatchedPage
+ * is yet to be found by its name. `until`: from then on it is not watched, and the next reader of the list removes it.
+ * @typedef {Watched & {history?: string, until?: Date}} WatchedPage
  */
 
 /**
@@ -22,7 +22,7 @@ const watched = { name: String, since: Date }
 const listOf = (/** @type {Record<string, any>} */ fields) => [new mongoose.Schema(fields, { _id: false })]
 const schema = new mongoose.Schema({
   _id: String,
-  pages: listOf({ ...watched, history: String }),
+  pages: listOf({ ...watched, history: String, until: Date }),
   authors: listOf(watched),
   read_before: Date,
   read: [mongoose.Schema.Types.ObjectId],

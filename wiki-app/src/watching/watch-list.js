@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import createError from '@fastify/error'
 import { driverOf } from '../database/driver.js'
+import { isWatchedAt } from './ends.js'
 import { createFollowPages } from './follow-pages.js'
 import { asIdsHave } from './read-marks.js'
 
@@ -27,7 +28,8 @@ export function createWatchList ({ Watchers, Pages }) {
   const followPages = createFollowPages({ Pages })
 
   /**
-   * Stores the names and keys of watched pages, where they are others now. If that fails, the next reader does it.
+   * Stores the names and keys of watched pages, where they are others now, without those that are not watched any
+   * more. If that fails, the next reader does it.
    * @param {{_id: string} | {feed: string}} filter @returns {Promise<Watcher | null>}
    */
   async function find (filter) {
@@ -35,7 +37,8 @@ export function createWatchList ({ Watchers, Pages }) {
       const watcher = await watchers.findOne(filter)
       if (watcher === null) return null
       const { _id, pages: before } = watcher
-      const pages = await followPages(before)
+      const now = new Date()
+      const pages = await followPages(before.filter((page) => isWatchedAt(page, now)))
       const isStored = isDeepStrictEqual(pages, before) ||
         (await watchers.updateOne({ _id, pages: before }, { $set: { pages } })).matchedCount > 0
       if (isStored || tries === TRIES_MAX) return { ...watcher, pages }
@@ -53,13 +56,23 @@ export function createWatchList ({ Watchers, Pages }) {
     /** @param {string} user @returns {Promise<Watcher>} with the names that pages have now */
     of: async (user) => await find({ _id: user }) ?? { _id: user, ...nothing() },
 
-    /** @param {string} user @param {Kind} kind @param {string} name @throws {Error} 409 beyond WATCHED_MAX */
-    async watch (user, kind, name) {
+    /**
+     * Another end replaces that of before.
+     * @param {string} user @param {Kind} kind @param {string} name @param {Date} [until]  without it: for good
+     * @throws {Error} 409 beyond WATCHED_MAX
+     */
+    async watch (user, kind, name, until) {
       await set(user)
       await find({ _id: user })
+      const end = { [`${kind}.$.until`]: until ?? '' }
+      const again = await watchers.updateOne(
+        { _id: user, [`${kind}.name`]: name }, /** @type {any} */ (until ? { $set: end } : { $unset: end })
+      )
+      if (again.matchedCount > 0) return
+      const added = { name, since: asIdsHave(new Date()), ...until && { until } }
       const { matchedCount } = await watchers.updateOne(
         { _id: user, [`${kind}.name`]: { $ne: name }, [`${kind}.${WATCHED_MAX - 1}`]: { $exists: false } },
-        { $push: /** @type {any} */ ({ [kind]: { name, since: asIdsHave(new Date()) } }) }
+        { $push: /** @type {any} */ ({ [kind]: added }) }
       )
       // Before the page can get another name, and that name another page.
       const watcher = await find({ _id: user })

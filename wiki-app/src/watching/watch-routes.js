@@ -4,9 +4,11 @@ import { changesUrl } from '../history/change-item.js'
 import { viewUrl } from '../pages/name.js'
 import { isMisspelt, nameIn } from '../reading/address.js'
 import { toolUrls } from '../reading/tools.js'
+import { readableTime } from '../readable.js'
 import { HTML, renderFor, wantsHtml } from '../views.js'
 import { AUTHOR_SCHEMA } from '../writing/change.js'
 import { WATCH_AUTHOR_URL, watchAuthorUrl, WATCHING_URL, watchUrl } from './addresses.js'
+import { endAfter, OFFERED_DAYS } from './ends.js'
 
 /** @import {FastifyPluginAsync, FastifyReply, FastifyRequest} from 'fastify' */
 /** @import {Watching} from './watching.js' */
@@ -16,8 +18,14 @@ const BODY_MAX_BYTES = 16_384
 
 const WATCH = { type: 'string', enum: ['yes', 'no'] }
 const AUTHOR = { ...AUTHOR_SCHEMA, minLength: 1 }
-const only = (/** @type {Record<string, object>} */ properties) =>
-  ({ type: 'object', additionalProperties: false, required: Object.keys(properties), properties })
+const DAYS = { type: 'string', enum: OFFERED_DAYS.map(String) }
+/** @param {Record<string, object>} properties  all required @param {Record<string, object>} [optional] */
+const only = (properties, optional = {}) => ({
+  type: 'object',
+  additionalProperties: false,
+  required: Object.keys(properties),
+  properties: { ...properties, ...optional }
+})
 
 /**
  * The button for one page or author. Pages are the same for everybody, so they only lead to it.
@@ -34,14 +42,15 @@ export async function watchRoutes (app, { watching }) {
     return send(request, reply, {
       ...toolUrls(name),
       title: t('Watch “{{name}}”', { name }),
-      watched: await isWatched(request, 'pages', name),
+      ...await howWatched(request, 'pages', name),
       url,
       author: null,
       backUrl: viewUrl(name)
     })
   })
 
-  app.post('/edit/watch/*', { ...form, schema: { body: only({ watch: WATCH }) } }, async (request, reply) => {
+  const ofPage = { body: only({ watch: WATCH }, { days: DAYS }) }
+  app.post('/edit/watch/*', { ...form, schema: ofPage }, async (request, reply) => {
     const name = nameIn(request)
     await change(request, 'pages', name)
     return reply.redirect(watchUrl(name), 303)
@@ -51,7 +60,7 @@ export async function watchRoutes (app, { watching }) {
     const { author } = /** @type {{author: string}} */ (request.query)
     return send(request, reply, {
       title: t('Watch the author {{author}}', { author }),
-      watched: await isWatched(request, 'authors', author),
+      ...await howWatched(request, 'authors', author),
       url: WATCH_AUTHOR_URL,
       author,
       backUrl: changesUrl('/changes', { author })
@@ -66,21 +75,33 @@ export async function watchRoutes (app, { watching }) {
   })
 
   /** @param {FastifyRequest} request @param {Kind} kind @param {string} name */
-  const isWatched = async (request, kind, name) =>
-    (await watching.of(nameOfPerson(request)))[kind].includes(name)
+  async function howWatched (request, kind, name) {
+    const found = (await watching.of(nameOfPerson(request)))[kind].find((watched) => watched.name === name)
+    return { watched: found !== undefined, until: found?.until?.toISOString() ?? null }
+  }
 
   /** @param {FastifyRequest} request @param {Kind} kind @param {string} name */
   async function change (request, kind, name) {
-    const { watch } = /** @type {{watch: 'yes' | 'no'}} */ (request.body)
-    await watching[watch === 'yes' ? 'watch' : 'stop'](nameOfPerson(request), kind, name)
+    const { watch, days = '0' } = /** @type {{watch: 'yes' | 'no', days?: string}} */ (request.body)
+    if (watch === 'no') await watching.stop(nameOfPerson(request), kind, name)
+    else await watching.watch(nameOfPerson(request), kind, name, endAfter(Number(days)))
   }
 }
 
 /**
  * @param {FastifyRequest} request @param {FastifyReply} reply
- * @param {{watched: boolean} & Record<string, unknown>} shown
+ * @param {{watched: boolean, until: string | null} & Record<string, unknown>} shown
  */
 function send (request, reply, shown) {
-  if (!wantsHtml(request)) return reply.send({ watched: shown.watched })
-  return reply.type(HTML).send(renderFor(request, 'watch', { ...shown, watchingUrl: WATCHING_URL }))
+  const { watched, until } = shown
+  if (!wantsHtml(request)) return reply.send({ watched, until })
+  return reply.type(HTML).send(renderFor(request, 'watch', {
+    ...shown, untilTime: until && readableTime(until), spans: spans(), watchingUrl: WATCHING_URL
+  }))
+}
+
+/** What OFFERED_DAYS are called. */
+function spans () {
+  const names = [t('for good'), t('for a week'), t('for a month'), t('for three months'), t('for a year')]
+  return OFFERED_DAYS.map((days, at) => ({ days, name: names[at] }))
 }

@@ -4,6 +4,7 @@ import { DIGEST_END_URL, DIGEST_URL } from '../digest/addresses.js'
 import { changeItem, changesUrl } from '../history/change-item.js'
 import { absoluteRoot } from '../http/absolute-root.js'
 import { viewUrl } from '../pages/name.js'
+import { readableTime } from '../readable.js'
 import { HTML, renderFor } from '../views.js'
 import { feedUrl, watchAuthorUrl, WATCHING_URL, watchUrl } from './addresses.js'
 import { READ_MARK_PATTERN } from './read-marks.js'
@@ -74,8 +75,10 @@ export async function watchingRoutes (app, { watching, publicUrl, subscriptions 
       nextUrl: more ? changesUrl(WATCHING_URL, { before: String(items[items.length - 1]._id) }) : null,
       readUrl: `${WATCHING_URL}/read`,
       readMark: before === undefined && hasNew ? readMark : null,
-      pages: pages.map((name) => ({ name, url: viewUrl(name), watchUrl: watchUrl(name) })),
-      authors: authors.map((name) => ({
+      pages: pages.map(({ name, until }) => ({
+        name, url: viewUrl(name), watchUrl: watchUrl(name), ...until && shownEnd(until.toISOString())
+      })),
+      authors: authors.map(({ name }) => ({
         name, url: changesUrl('/changes', { author: name }), watchUrl: watchAuthorUrl(name)
       })),
       newFeedUrl: `${WATCHING_URL}/feed`,
@@ -87,3 +90,6 @@ export async function watchingRoutes (app, { watching, publicUrl, subscriptions 
     }))
   }
 }
+
+/** @param {string} until  ISO 8601 */
+const shownEnd = (until) => ({ until, untilTime: readableTime(until) })

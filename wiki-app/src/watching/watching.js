@@ -50,12 +50,15 @@ export function createWatching ({ connection, models, users, fanOut }) {
     /** @param {string} user  name */
     async of (user) {
       const { pages, authors, feed } = await list.of(userKey(user))
-      const names = (/** @type {Watcher['pages']} */ watched) => watched.map(({ name }) => name)
-      return { pages: names(pages), authors: names(authors), hasFeed: feed !== undefined }
+      const shown = (/** @type {Watcher['pages']} */ watched) => watched.map(({ name, until }) => ({ name, until }))
+      return { pages: shown(pages), authors: shown(authors), hasFeed: feed !== undefined }
     },
 
-    /** @param {string} user  name @param {Kind} kind @param {string} name @throws {Error} 409: too many */
-    watch: (user, kind, name) => list.watch(userKey(user), kind, name),
+    /**
+     * @param {string} user  name @param {Kind} kind @param {string} name @param {Date} [until]  without it: for good
+     * @throws {Error} 409: too many
+     */
+    watch: (user, kind, name, until) => list.watch(userKey(user), kind, name, until),
 
     /** @param {string} user  name @param {Kind} kind @param {string} name */
     stop: (user, kind, name) => list.stop(userKey(user), kind, name),
