@@ -21,6 +21,7 @@ const DEMANDS = {
   'GET /orphaned': 'anyone',
   'GET /wanted': 'anyone',
   'GET /dead-ends': 'anyone',
+  'GET /overdue': 'anyone',
   'GET /care': 'anyone',
   'GET /random': 'anyone',
   'GET /healthz': 'anyone',

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { fillWiki, nameOf } from '../bench/fill.js'
-import { BROWSER, get, save, untilCounted, useWiki } from './helper.js'
+import { BROWSER, get, save, submit, untilCounted, useWiki } from './helper.js'
 import { peopleOnly } from './people.js'
 
 const wiki = useWiki()
@@ -106,6 +106,41 @@ test('a dead end is a page without a link, until it gets one', async (t) => {
   assert.deepEqual(await named(app, '/dead-ends'), ['b'])
 })
 
+test('a page with a tag of a day that is over is overdue, the oldest first, until it gets another day', async (t) => {
+  const app = await wiki.build(t)
+  const tag = (/** @type {string} */ name, /** @type {string} */ tags) => submit(app, name, { content: 'text', tags })
+  const day = (/** @type {number} */ days) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10)
+  const overdue = async (url = '/overdue') => [...(await get(app, url, BROWSER)).body
+    .matchAll(/<li><a href="[^"]*" dir="auto">([^<]*)<\/a> <time datetime="\d{4}-\d\d-\d\d">/g)].map(([, name]) => name)
+  await tag('yesterday', `review ${day(-1)}, guide`)
+  await tag('z', 'review 2020-09-30')
+  await tag('b/c', 'Review  2020-10-01')
+  await tag('B', 'review 2020-10-01')
+  await tag('later', `review ${day(1)}`)
+  await tag('unreadable', 'review 2020-9-1, review 1 time, reviewed 2020-01-01, review 2020-01-01 or so')
+  await tag('gone', 'review 2020-01-01')
+  await remove(app, 'gone')
+  await untilCounted(app)
+  assert.deepEqual(await overdue(), ['z', 'B', 'b/c', 'yesterday'])
+  assert.deepEqual(await overdue('/overdue?after=2020-10-01+B'), ['b/c', 'yesterday'])
+  assert.deepEqual(await overdue('/overdue?after=2020-10-01+x'), ['yesterday'])
+  assert.equal((await get(app, '/overdue?after=2020-10-01', BROWSER)).statusCode, 400)
+  const { body } = await get(app, '/care', BROWSER)
+  assert.match(body, /href="\/wiki\/z" dir="auto">z<\/a> <time datetime="2020-09-30">2020-09-30/)
+  assert.match((await get(app, '/wiki/z', BROWSER)).body, /review 2020-09-30/, 'the page says it, too')
+
+  await tag('z', `review ${day(365)}`)
+  await tag('B', '')
+  await untilCounted(app)
+  assert.deepEqual(await overdue(), ['b/c', 'yesterday'])
+  for (let index = 0; index < 55; index++) await tag(`many ${index}`, `review 2019-01-${10 + index % 20}`)
+  await untilCounted(app)
+  const first = await overdue()
+  const last = (await get(app, '/overdue', BROWSER)).body.match(/href="(\/overdue\?after=[^"]*)"/)?.[1] ?? ''
+  assert.deepEqual([first.length, first[0]], [50, 'many 0'])
+  assert.equal(new Set([...first, ...await overdue(last)]).size, 57)
+})
+
 test('a program that mends what it finds gets every wanted name and every dead end once', async (t) => {
   const app = await wiki.build(t)
   const links = Array.from({ length: 12 }, (_, number) => `[[want ${number}]]`)
@@ -142,10 +177,10 @@ test('a program that mends what it finds gets every wanted name and every dead e
   assert.doesNotMatch(body, /\$|Error:/)
 })
 
-test('the page of what needs care has the beginnings of three lists, and leads to the rest and editors', async (t) => {
+test('the page of what needs care has the beginnings of four lists, and leads to the rest and editors', async (t) => {
   const app = await wiki.build(t)
   const empty = (await get(app, '/care', BROWSER)).body
-  assert.equal(empty.match(/There are none/g)?.length, 3)
+  assert.equal(empty.match(/There are none/g)?.length, 4)
   const evil = '<img src=x onerror=alert(1)> & "Č"'
   await save(app, evil, 'text')
   await save(app, 'hub', Array.from({ length: 11 }, (_, number) => `[[want ${number}]]`).join(' ') + ` [[x${evil}]]`)

@@ -32,7 +32,8 @@ test('every response forbids foreign scripts, framing and MIME sniffing, and set
   for (const url of [
     '/', '/pages', '/wiki', '/wiki/', '/wiki/none', '/edit/new/a', '/wiki/stevec', '/edit/new', '/edit/text/a',
     '/search?q=a', '/tags', '/tags/a', '/links/a', '/tree/a',
-    '/wanted', '/orphaned', '/dead-ends', '/care', '/random', '/healthz', '/nowhere', '/wiki/%zz', '/favicon.ico'
+    '/wanted', '/orphaned', '/dead-ends', '/overdue', '/care', '/random', '/healthz', '/nowhere', '/wiki/%zz',
+    '/favicon.ico'
   ]) {
     for (const headers of [{}, BROWSER]) {
       const answer = await get(app, url, headers)
@@ -143,7 +144,7 @@ test('malformed requests never cause a 5xx response', async (t) => {
     '/', '/pages', '/wiki', '/wiki/', '/wiki/a', '/edit/text/', '/edit/new', '/edit/new/', '/edit/delete/', '/search',
     '/tags/', '/links/', '/tree/', '/history/',
     '/revision/', '/revision/a/', '/raw/', '/difference/a', '/changes', '/orphaned', '/wanted', '/dead-ends', '/care',
-    '/random', '/wiki//', '//',
+    '/overdue', '/random', '/wiki//', '//',
     '/wiki/a/b', '/WIKI/a', '/constructor', '/__proto__', '/wiki/__proto__', '/wiki/constructor'
   ]
   const tails = [

@@ -181,6 +181,7 @@ test('unknown query parameters are removed by one redirect, which never names an
     ['/orphaned?r=1', '/orphaned'],
     ['/dead-ends?r=1', '/dead-ends'],
     ['/care?after=a', '/care'],
+    ['/overdue?r=1', '/overdue'],
     ['/links/a?r=1', '/links/a'],
     ['/files?r=1', '/files']
   ]) {

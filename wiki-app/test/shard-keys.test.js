@@ -169,7 +169,7 @@ const READ = [
   '/', '/pages', '/pages?after=a', '/pages?q=a', '/pages?q=zz', '/search?q=words', '/tags', '/tags?after=one',
   '/tags/one', '/tags/one?after=a', '/links/a', '/links/a?after=a', '/tree/a', '/orphaned', '/orphaned?after=a',
   '/wanted',
-  '/wanted?after=1+wanted', '/dead-ends', '/dead-ends?after=a', '/care', '/random', '/changes',
+  '/wanted?after=1+wanted', '/dead-ends', '/dead-ends?after=a', '/care', '/overdue', '/random', '/changes',
   '/changes?author=admin', '/changes.atom', '/changes.atom?author=admin',
   '/history/a', '/wiki/a', '/raw/a', '/revision/a/1', '/difference/x?from=1&to=2', '/files', '/files/FILE', '/watching',
   '/wiki/stevec', '/status', '/status.json', '/healthz',

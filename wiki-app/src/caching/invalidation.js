@@ -14,7 +14,7 @@ import { shortLinkUrl } from '../short-links/ids.js'
 const LISTS_OF_LINKS = ['/care', '/wanted', '/orphaned', '/dead-ends']
 
 /**
- * Caches revalidate the rest: later parts of lists, searches, the API.
+ * Caches revalidate the rest: later parts of lists, searches, the API, and `/overdue`, which changes with the day.
  * @param {Commit} commit @param {string} [home]  name of the page at `/` @returns {Stale}
  */
 export function urlsFor ({ name, authors, tags, linking, links, listed, above, shortLinks = [] }, home) {

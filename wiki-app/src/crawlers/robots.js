@@ -4,7 +4,8 @@
  */
 export const DISALLOWED = Object.freeze([
   '/api', '/care', '/dead-ends', '/difference/', '/digests/', '/edit/', '/feeds/', '/history/', '/invitations/',
-  '/links/', '/orphaned', '/random', '/raw/', '/revision/', '/search', '/status', '/tree/', '/wanted', '/watching',
+  '/links/', '/orphaned', '/overdue', '/random', '/raw/', '/revision/', '/search', '/status', '/tree/', '/wanted',
+  '/watching',
   // A link to each is on its page, but few are written.
   '/wiki/Talk:',
   // Later parts of lists, and the changes by one author: sitemap.xml has all pages.

@@ -5,6 +5,7 @@ import { linksUrl, viewUrl } from '../pages/name.js'
 import { LINE } from '../writing/change.js'
 import { newPageUrl } from '../writing/new-page-route.js'
 import { createAnswer, LIST_SCHEMA, PAGES_PER_PART, parts, shown } from './search-routes.js'
+import { OVERDUE_POSITION, overduePosition } from './overdue.js'
 import { positionOf, WANTED_POSITION } from './search.js'
 
 /** @import {FastifyInstance, FastifyPluginAsync} from 'fastify' */
@@ -13,16 +14,15 @@ import { positionOf, WANTED_POSITION } from './search.js'
 const CARE_URL = '/care'
 /** Of each list on the page that has them all. */
 const PAGES_PER_LIST = 10
-const POSITION_MAX_CHARS = 210
+const POSITION_MAX_CHARS = 211
 
-const WANTED_SCHEMA = {
+/** @param {string} pattern */
+const positionSchema = (pattern) => ({
   querystring: {
     type: 'object',
-    properties: {
-      after: { type: 'string', maxLength: POSITION_MAX_CHARS, allOf: [{ pattern: LINE }, { pattern: WANTED_POSITION }] }
-    }
+    properties: { after: { type: 'string', maxLength: POSITION_MAX_CHARS, allOf: [{ pattern: LINE }, { pattern }] } }
   }
-}
+})
 
 const NoPages = createError(
   'WIKI_NO_PAGES',
@@ -73,12 +73,12 @@ export async function careRoutes (app, { store, search, policy }) {
  */
 
 /** @param {Search} search @returns {List[]} */
-const listsOf = ({ wanted, orphaned, deadEnds }) => [{
+const listsOf = ({ wanted, orphaned, deadEnds, overdue }) => [{
   path: '/wanted',
   heading: () => t('Wanted pages: linked to, but not written yet'),
   advice: () => t('Write them, or correct the links that lead there.'),
   nothing: () => t('There are none: every link leads to a page.'),
-  schema: WANTED_SCHEMA,
+  schema: positionSchema(WANTED_POSITION),
   find: wanted,
   shownAs: ({ name, sources }) =>
     ({ name, url: newPageUrl(name), missing: true, sources, linksUrl: linksUrl(name) }),
@@ -101,6 +101,17 @@ const listsOf = ({ wanted, orphaned, deadEnds }) => [{
   find: deadEnds,
   shownAs: shown,
   position: ({ _id: name }) => name
+}, {
+  path: '/overdue',
+  heading: () => t('Overdue pages: to be read through again by a day that is over'),
+  advice: () => t('Read them through, and give each a tag with another day, or none.'),
+  nothing: () =>
+    t('There are none. A page with a tag such as “review 2027-01-31” stands here once that day is over.'),
+  schema: positionSchema(OVERDUE_POSITION),
+  find: overdue,
+  // The day of the tag, in the place of the last edit.
+  shownAs: ({ _id: name, day }) => ({ name, url: viewUrl(name), modifiedAt: day, modified: day }),
+  position: overduePosition
 }]
 
 /** @param {FastifyInstance} app @param {List} list @param {import('./search-routes.js').Answer} answer */

@@ -5,6 +5,7 @@ import { escapePattern } from '../pages/letters.js'
 import { searchKey, titleQuery } from '../pages/search-key.js'
 import { withoutTalk } from '../pages/talk.js'
 import { SearchTooLong } from '../words/errors.js'
+import { createOverdue } from './overdue.js'
 
 /** @import {Models, Page, Target} from '../pages/model.js' */
 /** @import {Freshness, Words} from '../words/words.js' */
@@ -62,6 +63,9 @@ export function createSearch ({ Pages, Targets, Tags }, { words, home = '', sear
 
   /** @param {object} filter @param {Part} part @returns {Promise<Found<PageItem>>} */
   const listOf = async (filter, part) => partOf(await readList(filter, part), part.limit)
+
+  /** @param {Part & {tag: string}} options @returns {Promise<Found<PageItem>>} */
+  const byTag = ({ tag, ...part }) => listOf({ tags: tag }, part)
 
   return {
     /**
@@ -127,8 +131,9 @@ export function createSearch ({ Pages, Targets, Tags }, { words, home = '', sear
       return { items, forms, suggestion, more, ranked, freshness }
     },
 
-    /** @param {Part & {tag: string}} options @returns {Promise<Found<PageItem>>} */
-    byTag: ({ tag, ...part }) => listOf({ tags: tag }, part),
+    byTag,
+
+    overdue: createOverdue({ Tags }, byTag),
 
     /**
      * All pages whose names begin with this one and a slash.

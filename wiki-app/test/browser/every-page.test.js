@@ -160,6 +160,7 @@ const ADDRESSES = Object.freeze({
   'orphaned pages': '/orphaned',
   'pages without links': '/dead-ends',
   'pages that need care': '/care',
+  'pages to read through again': '/overdue',
   'links to a page': '/links/Home',
   pictures: '/files',
   'a file that is no picture': `/edit/picture/${createHash('sha256').update(ATTACHED).digest('hex').slice(0, 32)}`,

@@ -41,7 +41,7 @@ for (const width of [390, 320]) {
       '/', '/pages', `/wiki/${LONG}`, `/wiki/${BELOW}`, `/wiki/${LONG}2`, `/edit/text/${LONG}`, '/edit/new',
       `/edit/rename/${LONG}`, `/edit/delete/${LONG}`, `/history/${LONG}`, `/difference/${LONG}?from=1&to=2`,
       `/revision/${LONG}/1`, '/changes', `/search?q=${LONG}`, '/tags', '/wanted', '/orphaned', '/dead-ends',
-      '/care', `/links/${LONG}`,
+      '/care', '/overdue', `/links/${LONG}`,
       '/files', '/edit/sign-in'
     ]) {
       await page.goto(url)
