@@ -70,6 +70,24 @@ test('a page lists its subpages by name, and those that come and go', async (t) 
   assert.equal((await get(app, '/wiki/Guide')).headers.etag, alone.headers.etag, 'the page is the same as before')
 })
 
+test('subpages that are called as languages are also links to the page in these, named in themselves', async (t) => {
+  const app = await wiki.build(t)
+  const others = ['it', 'pt-BR', 'qq', 'new', 'IT', 'de/x', 'sl-sl', 'en"><b>', '../de']
+  for (const name of ['Guide', 'Guide/sl', ...others.map((other) => `Guide/${other}`)]) await save(app, name, 'text')
+  const { body } = await get(app, '/wiki/Guide', BROWSER)
+  const [, inOthers = ''] = /<p class="soft">In other languages: ([^]*?)<\/p>/.exec(body) ?? []
+  assert.deepEqual(inOthers.split(', '), [
+    '<a href="/wiki/Guide/it" hreflang="it" lang="it" dir="auto">italiano</a>',
+    '<a href="/wiki/Guide/pt-BR" hreflang="pt-BR" lang="pt-BR" dir="auto">português (Brasil)</a>',
+    '<a href="/wiki/Guide/sl" hreflang="sl" lang="sl" dir="auto">slovenščina</a>'
+  ])
+  assert.ok((await subpages(app, 'Guide')).includes('sl'))
+  assert.match((await get(app, '/wiki/Guide/sl', BROWSER)).body, /<nav class="above"[^>]*><a href="\/wiki\/Guide"/)
+  await remove(app, 'Guide/it')
+  assert.doesNotMatch((await get(app, '/wiki/Guide', BROWSER)).body, /italiano/)
+  assert.doesNotMatch((await get(app, '/wiki/Guide/sl', BROWSER)).body, /In other languages/)
+})
+
 test('a page that is written or comes back has the subpages that are there', async (t) => {
   const app = await wiki.build(t)
   await save(app, 'Guide/a', 'text')

@@ -8,6 +8,7 @@ import { encodeName, namesAbove, revisionUrl, tagUrl, treeUrl, viewUrl } from '.
 import { subpagesHtml } from './subpages-html.js'
 import { pageOfTalk, topicUrl } from '../pages/talk.js'
 import { talkHtml, toolUrls, withReplies } from './tools.js'
+import { translationsHtml } from './translations.js'
 
 /** @import {AccessMode, Role} from '../access/roles.js' */
 /** @import {PageView} from '../pages/read-pages.js' */
@@ -62,7 +63,7 @@ function createFrame (mode, isTalk, role) {
 const EXAMPLE = {
   _id: 'a/b',
   tags: ['a', 'b'],
-  subpages: { names: ['a', 'b'], missing: ['b'], more: true },
+  subpages: { names: ['a', 'b', 'de'], missing: ['b'], more: true },
   revision: 0,
   html: /** @type {any} */ (Buffer.alloc(0)),
   content_bytes: 0,
@@ -91,7 +92,7 @@ function pour ({
     title: escapeHtml(name),
     talkHtml: talkHtml(name),
     noticeHtml,
-    aboveHtml: aboveHtml(name),
+    aboveHtml: aboveHtml(name) + translationsHtml(name, subpages),
     contentHtml: '',
     subpagesHtml: subpagesHtml(name, subpages),
     tagsHtml: tagsHtml(tags ?? []),
