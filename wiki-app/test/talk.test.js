@@ -53,6 +53,29 @@ test('a page leads to its talk page, where topics and replies are signed and eac
   assert.equal((await get(app, '/wiki/a')).headers.etag, etag, 'copies of the page stay right')
 })
 
+test('the editor of a section leads to a new topic about it, with a link back; a page view has no byte of that',
+  async (t) => {
+    const app = await wiki.build(t)
+    await save(app, 'a b', '## One & "two"\n\ntext\n\n## [x] | y\n\ntext')
+    assert.doesNotMatch((await get(app, '/wiki/a%20b', BROWSER)).body, /Discuss|edit\/topic/)
+    const topicOf = async (/** @type {number} */ section) => {
+      const { body } = await get(app, `/edit/text/a%20b?section=${section}`, BROWSER)
+      const [, url = ''] = /<a href="([^"]*)">Discuss this section<\/a>/.exec(body) ?? []
+      return (await get(app, url, BROWSER)).body
+    }
+    const topic = await topicOf(1)
+    assert.match(topic, /action="\/edit\/topic\/Talk:a%20b"[^]*name="topic"[^>]*value="One &amp; &quot;two&quot;"/)
+    assert.match(topic, /<textarea[^>]*>\n\[\[a b#One &amp; (?:"|&quot;)two(?:"|&quot;)\]\]\n/)
+    assert.match(await topicOf(2), /name="topic"[^>]*value="\[x\] \| y"[^]*<textarea[^>]*>\n<\/textarea>/)
+    await say(app, { topic: 'One & "two"', content: '[[a b#One & "two"]]\n\nIs it so?' }, { name: 'Talk:a b' })
+    assert.match((await get(app, '/wiki/Talk:a%20b', BROWSER)).body, /<a href="\/wiki\/a%20b#one-two">/)
+    await save(app, 'Talk:Talk:a', '## One')
+    for (const name of ['a%20b', 'Talk:a%20b?section=1', 'Talk:Talk:a?section=1']) {
+      assert.doesNotMatch((await get(app, `/edit/text/${name}`, BROWSER)).body, /Discuss/)
+    }
+    assert.equal((await get(app, '/edit/topic/Talk:a?about=%00', BROWSER)).statusCode, 400)
+  })
+
 test('signed-in people sign with their names, whatever the form says; others write nothing', async (t) => {
   const app = await wiki.build(t, peopleOnly(t))
   const as = (/** @type {string} */ name) => ({ headers: bearer(name) })

@@ -12,7 +12,7 @@ import { addRevert } from '../history/revert-routes.js'
 import { createNotice } from '../protection/notice.js'
 import { addSave, textIn } from './save-route.js'
 import { SECTION_QUERY, SECTION_SCHEMA, summaryOf } from './sections.js'
-import { addTalk } from './talk-routes.js'
+import { addTalk, discussUrl } from './talk-routes.js'
 import { addTasks } from './task-routes.js'
 import { refuseHiddenName } from '../pages/visible.js'
 
@@ -128,6 +128,7 @@ function addForms (app, { store, search, sections, noticeOf }) {
     return reply.type(HTML).send(renderFor(request, 'edit', {
       title: titleOf(name, page !== null, section?.title),
       wholeUrl: section ? editUrl(name) : undefined,
+      discussUrl: section ? discussUrl(name, section.title) : null,
       sectionIsGone: section === null && page !== null,
       templateIsMissing: begun === null,
       ...await noticeOf(request, name),

@@ -3,7 +3,7 @@ import { t } from '../language.js'
 import { isMisspelt, nameIn, queryOf } from '../reading/address.js'
 import { currentRevision } from '../pages/head.js'
 import { viewUrl, writableName } from '../pages/name.js'
-import { pageOfTalk, topicUrl } from '../pages/talk.js'
+import { pageOfTalk, talkOf, topicUrl } from '../pages/talk.js'
 import { refuseNewHiddenName, readableSummary } from '../pages/visible.js'
 import { escapeLong, HTML, renderFor, wantsHtml } from '../views.js'
 import { AUTHOR_SCHEMA, changeIn, LINE, REVISION_SCHEMA } from './change.js'
@@ -23,13 +23,16 @@ const NoPlace = createError(
 )
 const Empty = createError('WIKI_NOTHING_SAID', 'There is no text. Write it, then send it again.', 400)
 
+const TOPIC = { type: 'string', maxLength: 150, pattern: LINE }
+/** `about`: the title of a section of the page. */
+const TOPIC_QUERY = { ...SECTION_QUERY, properties: { ...SECTION_QUERY.properties, about: TOPIC } }
 const SAID_SCHEMA = {
   type: 'object',
   required: ['content'],
   additionalProperties: false,
   properties: {
     content: { type: 'string' },
-    topic: { type: 'string', maxLength: 150, pattern: LINE },
+    topic: TOPIC,
     section: SECTION_SCHEMA,
     base_revision: REVISION_SCHEMA,
     author: AUTHOR_SCHEMA
@@ -45,14 +48,16 @@ export function addTalk (app, { store, sections, leave }) {
   const say = createTalk({ store, sections })
 
   app.get('/edit/topic/*', {
-    config: { costly: 'text' }, schema: { querystring: SECTION_QUERY }
+    config: { costly: 'text' }, schema: { querystring: TOPIC_QUERY }
   }, async (request, reply) => {
     const name = talkIn(request)
     if (isMisspelt(request, topicUrl(name))) return reply.redirect(`${topicUrl(name)}${queryOf(request)}`, 303)
-    const { section, revision } = /** @type {Asked} */ (request.query)
+    const { section, revision, about = '' } = /** @type {Asked & {about?: string}} */ (request.query)
     const isOfNewest = section !== undefined && revision === undefined
     const base = isOfNewest ? currentRevision(await store.findSource(name)) : revision
-    return reply.type(HTML).send(await form(request, name, { section, base_revision: base }))
+    const said = { topic: about, section, base_revision: base }
+    const textHtml = await escapeLong(linkTo(name, about))
+    return reply.type(HTML).send(await form(request, name, said, { textHtml }))
   })
 
   app.post('/edit/topic/*', { schema: { body: SAID_SCHEMA } }, async (request, reply) => {
@@ -71,6 +76,22 @@ export function addTalk (app, { store, sections, leave }) {
       return refuse(/** @type {AnswerableError} */ (error), { name: asked, said, content }, request, reply)
     }
   })
+}
+
+/**
+ * Of a form that begins a topic about a section.
+ * @param {string} name  of the page @param {string} title @returns {string | null} null: it cannot be a topic
+ */
+export function discussUrl (name, title) {
+  const talk = talkOf(name)
+  const fits = title.trim() !== '' && title.length <= TOPIC.maxLength
+  return talk === null || !fits ? null : `${topicUrl(talk)}?${new URLSearchParams({ about: title })}`
+}
+
+/** @param {string} talk  name of a talk page @param {string} title @returns {string} Markdown, or an empty text */
+function linkTo (talk, title) {
+  const page = String(pageOfTalk(talk))
+  return title === '' || /[[\]|]/.test(page + title) || page.includes('#') ? '' : `[[${page}#${title}]]\n\n`
 }
 
 /** @param {FastifyRequest} request @throws {Error} 400 */
