@@ -1,5 +1,6 @@
 // How many revisions a second a dump comes in with, and a second run of the same. `--pages N`, `--file DUMP`,
-// `--converter none`: the database and the renderer alone.
+// `--converter none`: the database and the renderer alone. `--histories edited`: articles of which a revision changes a
+// part, `new`: of which every revision is another text, with `--revisions` of a page each.
 import { createWriteStream, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -10,27 +11,45 @@ import { startMongod } from '@stevec/harness/mongod'
 import { requireTool } from '@stevec/harness/tools/locate'
 import { readConfig } from '../src/config.js'
 import { runImport } from '../src/moving/run-import.js'
+import { generatedArticles } from '../test/mediawiki-articles.js'
 import { generatedDump } from '../test/mediawiki-dump.js'
 
 const DEFAULT_PAGES = 1_000
+const DEFAULT_REVISIONS = 20
 const MIB = 1_048_576
+const HISTORIES = [undefined, 'edited', 'new']
 
 const { values } = parseArgs({
-  options: { pages: { type: 'string' }, file: { type: 'string' }, converter: { type: 'string' } }
+  options: {
+    pages: { type: 'string' },
+    revisions: { type: 'string' },
+    histories: { type: 'string' },
+    file: { type: 'string' },
+    converter: { type: 'string' }
+  }
 })
 const pages = Number(values.pages ?? DEFAULT_PAGES)
 if (!Number.isInteger(pages) || pages < 1) throw new Error('--pages must be a whole number from 1')
+const revisionsOfPage = Number(values.revisions ?? DEFAULT_REVISIONS)
+if (!Number.isInteger(revisionsOfPage) || revisionsOfPage < 1) {
+  throw new Error('--revisions must be a whole number from 1')
+}
+if (!HISTORIES.includes(values.histories)) throw new Error('--histories must be “edited” or “new”')
+const dumped = () => values.histories === undefined
+  ? generatedDump({ pages })
+  : generatedArticles({ pages, revisions: revisionsOfPage, isNew: values.histories === 'new' })
 await claimMachine()
 const folder = mkdtempSync(path.join(tmpdir(), 'stevec-bench-import-'))
 const mongod = await startMongod()
 try {
   const file = values.file ?? path.join(folder, 'dump.xml')
-  if (values.file === undefined) await pipeline(generatedDump({ pages }), createWriteStream(file))
+  if (values.file === undefined) await pipeline(dumped(), createWriteStream(file))
   const config = readConfig({ MONGODB_URI: mongod.uriFor('import') })
   for (const run of ['first', 'second']) {
     let most = 0
     const timer = setInterval(() => { most = Math.max(most, process.memoryUsage.rss()) }, 100)
     const start = performance.now()
+    const cpuStart = process.cpuUsage()
     const { totals } = await runImport({
       config,
       kind: 'mediawiki',

@@ -86,7 +86,8 @@
 
 /**
  * Markup to Markdown, many texts at once: they are converted in parallel. Texts that cannot be converted become a code
- * block of themselves, so that nothing is lost.
+ * block of themselves, so that nothing is lost. Calls with the same `about` (the very object) are of one page, and its
+ * functions give the same answers: what its texts have in common is converted once.
  * @typedef {(texts: string[], about?: AboutTexts) => Promise<Converted[]>} Convert
  * @typedef {object} Converted
  * @property {string} content

@@ -59,7 +59,7 @@ local function convert(settings, text)
   local prepared, tags = prepare(text, settings, marks)
   local doc = read(prepared, marks)
   local may_leave = not text:find("[\xF3\xF4]")
-  local result = write(markdown.new(marks, settings.language, ask, may_leave):blocks(doc, write))
+  local result = write(markdown.new(marks, settings, ask, may_leave):blocks(doc, write))
   return may_leave and marks:as_code(result) or result, tags
 end
 

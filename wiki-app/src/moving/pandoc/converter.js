@@ -80,7 +80,8 @@ export function createConverter (options) {
      * @param {string} text
      * @param {object} settings  for convert.lua
      * @param {(questions: Question[]) => Answer[]} answer
-     * @returns {Promise<Outcome & {started: boolean}>} `started`: whether pandoc and the script ran at all
+     * @returns {Promise<Outcome & {started: boolean, cpuMs: number}>} `started`: whether pandoc and the script ran at
+     *   all; `cpuMs`: 0 where the system does not say it
      */
     async convert (text, settings, answer) {
       // A killed one must not answer to the next text.
@@ -89,9 +90,11 @@ export function createConverter (options) {
         texts = 0
       }
       const current = running
+      const cpuBefore = current.ready ? cpuTimeMs(Number(current.child.pid)) : 0
       try {
         const outcome = await converse(current, { text, settings, answer, limits: options.limits })
-        return { ...outcome, started: current.ready }
+        const cpuAfter = cpuBefore === null || current.hasEnded ? null : cpuTimeMs(Number(current.child.pid))
+        return { ...outcome, started: current.ready, cpuMs: Math.max(0, (cpuAfter ?? 0) - (cpuBefore ?? 0)) }
       } finally {
         current.onFrame = current.onEnd = () => {}
         if (++texts >= TEXTS_MAX) current.child.kill('SIGKILL')

@@ -17,8 +17,12 @@ Writer.__index = Writer
 
 -- `ask(questions)` returns an answer to each: `page` and `href`, or `href`, or neither. `may_leave`: marks may stay in
 -- the text until it is Markdown, as nothing else in it looks like one.
-function _M.new(marks, language, ask, may_leave)
-  return setmetatable({ marks = marks, language = language, ask = ask, answers = {}, may_leave = may_leave }, Writer)
+-- `settings.notes`: of a section, whose notes get labels with that mark, as other sections of the text have notes, too.
+function _M.new(marks, settings, ask, may_leave)
+  return setmetatable({
+    marks = marks, language = settings.language, ask = ask, answers = {}, may_leave = may_leave,
+    before = settings.notes and settings.notes .. "-" or "", defined = settings.notes and settings.notes .. "=" or ""
+  }, Writer)
 end
 
 -- Asks about all links and pictures of the text at once.
@@ -28,8 +32,12 @@ function Writer:resolve(doc)
     if not known[kind .. target] then questions[#questions + 1] = { kind = kind, target = target } end
     known[kind .. target] = true
   end
-  doc:walk({ Link = function(link) if is_wiki_link(link) then add("link", self.marks:restored(link.target)) end end })
+  doc:walk({
+    Link = function(link) if is_wiki_link(link) then add("link", self.marks:restored(link.target)) end end,
+    Note = function() self.has_notes = true end
+  })
   for _, item in ipairs(self.marks.list) do
+    if item.kind == "note-name" or item.kind == "note-again" then self.has_notes = true end
     if item.kind == "picture" then add("picture", item.name) end
     if item.kind == "link" then
       add("link", item.target)
@@ -202,6 +210,7 @@ end
 
 -- Returns blocks; notes are references, with their texts at the end.
 function Writer:with_notes(blocks, write)
+  if not self.has_notes then return blocks end
   local labels, notes, count = {}, pandoc.Blocks({}), 0
   blocks = blocks:walk({
     Note = function(note)
@@ -209,24 +218,27 @@ function Writer:with_notes(blocks, write)
       note = note:walk({ Span = function(span)
         if span.classes:includes("note-name") then name = span.attributes.name end
       end })
-      if name and labels[name] then return raw("[^" .. labels[name] .. "]") end
+      if name and labels[name] then return raw("[^" .. self.before .. labels[name] .. "]") end
       count = count + 1
       if name then labels[name] = count end
       local text = write(note.content):gsub("\n+$", ""):gsub("\n([^\n])", "\n    %1")
-      notes:insert(pandoc.RawBlock("gfm", "[^" .. count .. "]: " .. text))
-      return raw("[^" .. count .. "]")
+      notes:insert(pandoc.RawBlock("gfm", "[^" .. self.defined .. count .. "]: " .. text))
+      return raw("[^" .. self.before .. count .. "]")
     end
   })
   blocks = blocks:walk({
     Span = function(span)
       local label = labels[span.attributes.name]
-      if span.classes:includes("note-again") and label then return raw("[^" .. label .. "]") end
+      if span.classes:includes("note-again") and label then return raw("[^" .. self.before .. label .. "]") end
       if span.classes:includes("note-again") then
         return self:code('<ref name="' .. span.attributes.name .. '" />')
       end
       return span.classes:includes("note-name") and {} or nil
     end
   })
+  -- Without an empty line after it, a line would take the first note for its own text.
+  local last = blocks[#blocks]
+  if #notes > 0 and last and last.t == "Plain" then blocks[#blocks] = pandoc.Para(last.content) end
   blocks:extend(notes)
   return blocks
 end

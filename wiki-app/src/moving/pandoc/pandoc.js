@@ -1,6 +1,8 @@
+import { randomBytes } from 'node:crypto'
 import { availableParallelism } from 'node:os'
 import { createLimit } from '../../process/limit.js'
 import { codeBlock } from './code-block.js'
+import { ConvertedOnce } from './converted-once.js'
 import { createConverter } from './converter.js'
 import { dokuWikiLinks, dokuWikiSettings, mediaName } from './dokuwiki-links.js'
 import { mediaWikiLinks, mediaWikiSettings, withUpperFirst } from './mediawiki-links.js'
@@ -15,9 +17,16 @@ const TEXT_MAX_CHARS = 4_194_304
 /** A process that dies beside a text may have been stopped by somebody. */
 const ATTEMPTS = 2
 const STARTS_MAX = 3
+const MARK_BYTES = 12
 
 /** pandoc cannot be run. */
 export class PandocError extends Error {}
+
+/**
+ * `cpuMs`: what it took now; 0 of a text that was converted before.
+ * @typedef {{converted: Converted, cpuMs: number}} Outcome
+ * @typedef {{settings: object, answer: (questions: Question[]) => Answer[]}} Task
+ */
 
 /** @param {string} text */
 const whole = (text) => [text]
@@ -45,14 +54,19 @@ export function createPandoc ({ from, command = 'pandoc', processes = availableP
   const free = [...all]
   const limit = createLimit(processes)
 
-  /** @param {string} text @param {object} settings @param {(questions: Question[]) => Answer[]} answer */
-  async function convertOne (text, settings, answer) {
+  // No text can have it, so that none can imitate the notes of a section.
+  const mark = randomBytes(MARK_BYTES).toString('hex')
+  /** @type {WeakMap<AboutTexts, ConvertedOnce>} */
+  const known = new WeakMap()
+
+  /** @param {string} text @param {Task} task @returns {Promise<Outcome>} */
+  async function convertOne (text, { settings, answer }) {
     if (text.length > TEXT_MAX_CHARS) return refused(text, `it has more than ${TEXT_MAX_CHARS} characters`)
     const converter = /** @type {ReturnType<typeof createConverter>} */ (free.pop())
     try {
       for (let attempt = 1, starts = 1; ; attempt++) {
         const outcome = await converter.convert(text, settings, answer)
-        if ('content' in outcome) return withTags(outcome)
+        if ('content' in outcome) return { converted: withTags(outcome), cpuMs: outcome.cpuMs }
         if ('refused' in outcome) return refused(text, outcome.refused)
         if (!outcome.started && starts++ === STARTS_MAX) {
           throw new PandocError(`pandoc (${command}) does not start: ${outcome.died}`)
@@ -64,32 +78,58 @@ export function createPandoc ({ from, command = 'pandoc', processes = availableP
     }
   }
 
-  /** @param {string} text @param {string} reason @returns {Converted} */
+  /** @param {string} text @param {string} reason @returns {Outcome} */
   const refused = (text, reason) => ({
-    content: codeBlock(text, from === 'mediawiki' ? 'wikitext' : 'dokuwiki'),
-    problem: `It stays as it was written: ${reason}.`
+    converted: {
+      content: codeBlock(text, from === 'mediawiki' ? 'wikitext' : 'dokuwiki'),
+      problem: `It stays as it was written: ${reason}.`
+    },
+    cpuMs: 0
   })
+
+  /**
+   * @param {string[]} sections @param {Task} task @param {ConvertedOnce} once
+   * @returns {Promise<Converted | null>} null: pandoc refuses one, or all take as long as no text may
+   */
+  async function convertSections (sections, { settings, answer }, once) {
+    const task = { settings: { ...settings, notes: mark }, answer }
+    let [left, isOver] = [options.limits.cpuMs, false]
+    const outcomes = await Promise.all(sections.map((section) => once.of(`${mark}${section}`, () => limit.run(
+      async () => {
+        if (isOver) return null
+        const outcome = await convertOne(section, task)
+        left -= outcome.cpuMs
+        isOver ||= left < 0 || outcome.converted.problem !== undefined
+        return outcome
+      }
+    ))))
+    const converted = outcomes.flatMap((outcome) =>
+      outcome === null || outcome.converted.problem !== undefined ? [] : [outcome.converted])
+    return left < 0 || converted.length < sections.length ? null : joined(converted, mark)
+  }
 
   return {
     convert (texts, given = {}) {
       const about = { ...given, pictureUrl: given.pictureUrl ?? pictureUrl }
-      const settings = MARKUPS[from].settings(about)
       const answerLink = MARKUPS[from].links(about)
-      const answer = (/** @type {Question[]} */ questions) => questions.map(({ kind, target }) => {
-        if (kind === 'link') return answerLink(target)
-        const href = about.pictureUrl?.(MARKUPS[from].picture(target, about))
-        return href === undefined ? {} : { href }
-      })
-      /** @type {Map<string, Promise<Converted>>} */
-      const converted = new Map()
-      const convertOnce = (/** @type {string} */ text) => {
-        const present = converted.get(text) ?? limit.run(() => convertOne(text, settings, answer))
-        converted.set(text, present)
-        return present
+      /** @type {Task} */
+      const task = {
+        settings: MARKUPS[from].settings(about),
+        answer: (questions) => questions.map(({ kind, target }) => {
+          if (kind === 'link') return answerLink(target)
+          const href = about.pictureUrl?.(MARKUPS[from].picture(target, about))
+          return href === undefined ? {} : { href }
+        })
       }
+      const once = known.get(given) ?? new ConvertedOnce()
+      known.set(given, once)
+      const isAlone = texts.length === 1 && once.isEmpty
       return Promise.all(texts.map(async (text) => {
-        const sections = texts.length === 1 ? [text] : MARKUPS[from].sectionsOf(text)
-        return sections.length < 2 ? convertOnce(text) : joined(await Promise.all(sections.map(convertOnce)))
+        const sections = isAlone || text.length > TEXT_MAX_CHARS ? [text] : MARKUPS[from].sectionsOf(text)
+        const converted = sections.length < 2 ? null : await convertSections(sections, task, once)
+        if (converted !== null) return converted
+        const outcome = await once.of(text, () => limit.run(() => convertOne(text, task)))
+        return /** @type {Outcome} */ (outcome).converted
       }))
     },
 
