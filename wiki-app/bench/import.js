@@ -1,15 +1,17 @@
 // How many revisions a second a dump comes in with, and a second run of the same. `--pages N`, `--file DUMP`,
 // `--converter none`: the database and the renderer alone. `--histories edited`: articles of which a revision changes a
 // part, `new`: of which every revision is another text, with `--revisions` of a page each.
-import { createWriteStream, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { createWriteStream, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { loadavg, tmpdir } from 'node:os'
 import path from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { parseArgs } from 'node:util'
 import { claimMachine } from '@stevec/harness/machine-lock'
+import { childPids } from '@stevec/harness/proc'
 import { startMongod } from '@stevec/harness/mongod'
 import { requireTool } from '@stevec/harness/tools/locate'
 import { readConfig } from '../src/config.js'
+import { cpuTimeMs } from '../src/moving/pandoc/cpu-time.js'
 import { runImport } from '../src/moving/run-import.js'
 import { generatedArticles } from '../test/mediawiki-articles.js'
 import { generatedDump } from '../test/mediawiki-dump.js'
@@ -39,6 +41,16 @@ const dumped = () => values.histories === undefined
   ? generatedDump({ pages })
   : generatedArticles({ pages, revisions: revisionsOfPage, isNew: values.histories === 'new' })
 await claimMachine()
+
+/** Of this process, those that it has started and that have ended (pandoc), and mongod. proc_pid_stat(5) */
+function cpuSeconds () {
+  const stat = readFileSync('/proc/self/stat', 'latin1')
+  const [user, system, ofEnded, systemOfEnded] = stat.slice(stat.lastIndexOf(')') + 2).split(' ').slice(11, 15)
+  const running = childPids(process.pid).map((pid) => (cpuTimeMs(pid) ?? 0) / 1000)
+  return [user, system, ofEnded, systemOfEnded].reduce((sum, ticks) => sum + Number(ticks) / 100, 0) +
+    running.reduce((sum, seconds) => sum + seconds, 0)
+}
+
 const folder = mkdtempSync(path.join(tmpdir(), 'stevec-bench-import-'))
 const mongod = await startMongod()
 try {
@@ -49,7 +61,7 @@ try {
     let most = 0
     const timer = setInterval(() => { most = Math.max(most, process.memoryUsage.rss()) }, 100)
     const start = performance.now()
-    const cpuStart = process.cpuUsage()
+    const cpuStart = cpuSeconds()
     const { totals } = await runImport({
       config,
       kind: 'mediawiki',
@@ -58,9 +70,11 @@ try {
     })
     clearInterval(timer)
     const seconds = (performance.now() - start) / 1000
+    const cpu = cpuSeconds() - cpuStart
     const { created, unchanged, revisions } = totals
     process.stdout.write(`${run} run: ${seconds.toFixed(1)} s, ${created} pages created, ${unchanged} unchanged, ` +
-      `${revisions} revisions, ${Math.round(revisions / seconds)} revisions/s, at most ${Math.round(most / MIB)} MiB\n`)
+      `${revisions} revisions, ${Math.round(revisions / seconds)} revisions/s; ${cpu.toFixed(1)} s of processors, ` +
+      `load ${loadavg()[0].toFixed(1)}; at most ${Math.round(most / MIB)} MiB\n`)
   }
 } finally {
   await mongod.stop()
