@@ -40,7 +40,7 @@ function converterFor (t) {
 test('revisions that are converted together become what each becomes alone', async (t) => {
   const convert = converterFor(t)
   const next = numbers(Number(process.env.SEED ?? 7))
-  const texts = Array.from({ length: Number(process.env.TEXTS ?? 1_000) }, () =>
+  const texts = Array.from({ length: Number(process.env.TEXTS ?? 400) }, () =>
     Array.from({ length: 2 + next(6) }, () => (next(2) === 0 ? '== Part ==\n\n' : '') + PARTS[next(PARTS.length)]).join(''))
   const together = await convert([...texts, ...texts])
   const cut = texts.filter((text) => sectionsOf(text).length > 1)

@@ -12,7 +12,8 @@ export class ConvertedOnce {
   /** @type {LRUCache<string, Promise<Outcome | null>>} */
   #known = new LRUCache({ maxSize: MAX_CHARS })
 
-  get isEmpty () { return this.#known.size === 0 }
+  /** @param {string} text */
+  has (text) { return this.#known.has(text) }
 
   /**
    * @param {string} text @param {() => Promise<Outcome | null>} convert  null: it is not, and may be another time

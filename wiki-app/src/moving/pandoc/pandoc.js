@@ -18,6 +18,8 @@ const TEXT_MAX_CHARS = 4_194_304
 const ATTEMPTS = 2
 const STARTS_MAX = 3
 const MARK_BYTES = 12
+/** Of a text, in sections that others have, too. Each question to pandoc takes time: of a new text there is one. */
+const KNOWN_MIN = 0.3
 
 /** pandoc cannot be run. */
 export class PandocError extends Error {}
@@ -123,10 +125,13 @@ export function createPandoc ({ from, command = 'pandoc', processes = availableP
       }
       const once = known.get(given) ?? new ConvertedOnce()
       known.set(given, once)
-      const isAlone = texts.length === 1 && once.isEmpty
-      return Promise.all(texts.map(async (text) => {
-        const sections = isAlone || text.length > TEXT_MAX_CHARS ? [text] : MARKUPS[from].sectionsOf(text)
-        const converted = sections.length < 2 ? null : await convertSections(sections, task, once)
+      const cut = texts.map((text) => text.length > TEXT_MAX_CHARS ? [text] : MARKUPS[from].sectionsOf(text))
+      const isShared = sharedBy(cut)
+      const isKnown = (/** @type {string} */ section) => isShared(section) || once.has(`${mark}${section}`)
+      return Promise.all(texts.map(async (text, index) => {
+        const sections = cut[index]
+        const isWorth = sections.length > 1 && charsOf(sections.filter(isKnown)) >= KNOWN_MIN * text.length
+        const converted = isWorth ? await convertSections(sections, task, once) : null
         if (converted !== null) return converted
         const outcome = await once.of(text, () => limit.run(() => convertOne(text, task)))
         return /** @type {Outcome} */ (outcome).converted
@@ -141,3 +146,15 @@ export function createPandoc ({ from, command = 'pandoc', processes = availableP
 
 /** @param {{content: string, tags: string[]}} outcome @returns {Converted} */
 const withTags = ({ content, tags }) => ({ content, ...tags.length === 0 ? {} : { tags } })
+
+/** @param {string[]} sections */
+const charsOf = (sections) => sections.reduce((sum, { length }) => sum + length, 0)
+
+/** @param {string[][]} texts @returns {(section: string) => boolean} whether two of the texts have it */
+function sharedBy (texts) {
+  const [seen, shared] = [/** @type {Set<string>} */ (new Set()), /** @type {Set<string>} */ (new Set())]
+  for (const sections of texts) {
+    for (const section of new Set(sections)) (seen.has(section) ? shared : seen).add(section)
+  }
+  return (section) => shared.has(section)
+}

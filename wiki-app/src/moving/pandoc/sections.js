@@ -1,8 +1,8 @@
 /** @import {Converted} from '../content.js' */
 
 /**
- * What opens or closes something, and where a heading follows an empty line: without one before it, pandoc might take
- * it for a part of a paragraph.
+ * What opens or closes something, and where a heading or a letter follows an empty line: without one before it, pandoc
+ * might take it for a part of a paragraph.
  */
 const TOKEN = new RegExp([
   /(?<comment><!--[^]*?-->)/,
@@ -10,7 +10,7 @@ const TOKEN = new RegExp([
   /(?<other><(?![\s\d=]))/,
   /(?<table>(?<!\{)\{\||\|\}(?!\}))/,
   /(?<run>\{{2,}|\}{2,}|\[\[|\]\])/,
-  /(?<heading>(?<=\n\n)(?=(?<signs>={2,5})[^=\n](?:[^\n]*[^=\n])?\k<signs>[ \t]*(?:\n|$)))/
+  /(?<start>(?<=\n\n)(?=[a-z\u00C0-\u052F]|(?<signs>={2,5})[^=\n](?:[^\n]*[^=\n])?\k<signs>[ \t]*(?:\n|$)))/
 ].map(({ source }) => source).join('|'), 'gi')
 /** A redirect; templates that stand for a sign. */
 const NOT_APART = /^\s*#|\{\{[!=]\}\}/
@@ -24,7 +24,7 @@ const ELEMENTS = new Set([...VERBATIM, ...('ref references gallery poem b i u s 
 const VOID = new Set(['br', 'hr'])
 const MAY_END_AT_ONCE = new Set(['ref', 'references', 'nowiki'])
 /** Limits of memory hold for each of them. */
-const SECTIONS_MAX = 200
+const SECTIONS_MAX = 1_000
 /** Markdown has more of them only when somebody means harm. */
 const TAGS_MAX = 1_000
 
@@ -53,7 +53,7 @@ function cut (wikitext) {
   const sections = []
   let start = 0
   for (const { index, groups = {} } of wikitext.matchAll(TOKEN)) {
-    if (groups.heading === undefined) open.take(groups)
+    if (groups.start === undefined) open.take(groups)
     else if (open.isEmpty()) {
       sections.push(wikitext.slice(start, index))
       start = index
