@@ -46,7 +46,8 @@ const textOf = (article) => article.map(({ title, blocks }) => `${title}${blocks
 /** @param {(below: number) => number} next @param {number} pages */
 function createWriter (next, pages) {
   const some = (/** @type {{from: number, below: number}} */ { from, below }) => from + next(below)
-  const words = (/** @type {number} */ count) => Array.from({ length: count }, () => WORDS[next(WORDS.length)]).join(' ')
+  const words = (/** @type {number} */ count) =>
+    Array.from({ length: count }, () => WORDS[next(WORDS.length)]).join(' ')
   const link = () => next(3) === 0 ? `[[${titleOf(next(pages))}|${words(2)}]]` : `[[${titleOf(next(pages))}]]`
   const note = () => [
     `<ref>{{cite web|url=https://a.example/${next(999)}|title=${words(4)}}}</ref>`,

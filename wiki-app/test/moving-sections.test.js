@@ -26,7 +26,8 @@ const PARTS = [
   '<pre>open\n\n', '<div>within</div>\n\n', '<div>in\n\n== a div ==\n\n</div>\n\n', 'a<br>b<br />c 1 < 2\n\n',
   '<math>x^2</math> and H<sub>2</sub>O\n\n', '<gallery>\nFile:Bee.png|A bee\n</gallery>\n\n', '<b>open\n\n',
   '<poem>\na\nb\n</poem>\n\n', '<syntaxhighlight lang="c">\nint x;\n</syntaxhighlight>\n\n', '</ref>\n\n',
-  '<ref>open\n\n', '<span title="a>b">x</span>\n\n', '[^1] [^a-1]\n\n', '<blockquote>Said.<ref>by x</ref></blockquote>\n\n',
+  '<ref>open\n\n', '<span title="a>b">x</span>\n\n', '[^1] [^a-1]\n\n',
+  '<blockquote>Said.<ref>by x</ref></blockquote>\n\n',
   '<div>plain<ref>z</ref></div>\n\n', '<center>middle</center>\n\n', '{{!}} {{=}}\n\n', 'x\r\n\r\n== y ==\r\n'
 ]
 
@@ -41,7 +42,8 @@ test('revisions that are converted together become what each becomes alone', asy
   const convert = converterFor(t)
   const next = numbers(Number(process.env.SEED ?? 7))
   const texts = Array.from({ length: Number(process.env.TEXTS ?? 400) }, () =>
-    Array.from({ length: 2 + next(6) }, () => (next(2) === 0 ? '== Part ==\n\n' : '') + PARTS[next(PARTS.length)]).join(''))
+    Array.from({ length: 2 + next(6) }, () =>
+      (next(2) === 0 ? '== Part ==\n\n' : '') + PARTS[next(PARTS.length)]).join(''))
   const together = await convert([...texts, ...texts])
   const cut = texts.filter((text) => sectionsOf(text).length > 1)
   assert.ok(cut.length > 20, `${cut.length} are cut`)

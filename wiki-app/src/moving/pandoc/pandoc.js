@@ -1,12 +1,12 @@
-import { randomBytes } from 'node:crypto'
 import { availableParallelism } from 'node:os'
 import { createLimit } from '../../process/limit.js'
 import { codeBlock } from './code-block.js'
 import { ConvertedOnce } from './converted-once.js'
 import { createConverter } from './converter.js'
 import { dokuWikiLinks, dokuWikiSettings, mediaName } from './dokuwiki-links.js'
+import { createInSections } from './in-sections.js'
 import { mediaWikiLinks, mediaWikiSettings, withUpperFirst } from './mediawiki-links.js'
-import { joined, sectionsOf } from './sections.js'
+import { sectionsOf } from './sections.js'
 
 /** @import {AboutTexts, Convert, Converted} from '../content.js' */
 /** @import {Answer, Limits, Question} from './converter.js' */
@@ -17,9 +17,6 @@ const TEXT_MAX_CHARS = 4_194_304
 /** A process that dies beside a text may have been stopped by somebody. */
 const ATTEMPTS = 2
 const STARTS_MAX = 3
-const MARK_BYTES = 12
-/** Of a text, in sections that others have, too. Each question to pandoc takes time: of a new text there is one. */
-const KNOWN_MIN = 0.3
 
 /** pandoc cannot be run. */
 export class PandocError extends Error {}
@@ -56,8 +53,6 @@ export function createPandoc ({ from, command = 'pandoc', processes = availableP
   const free = [...all]
   const limit = createLimit(processes)
 
-  // No text can have it, so that none can imitate the notes of a section.
-  const mark = randomBytes(MARK_BYTES).toString('hex')
   /** @type {WeakMap<AboutTexts, ConvertedOnce>} */
   const known = new WeakMap()
 
@@ -80,58 +75,20 @@ export function createPandoc ({ from, command = 'pandoc', processes = availableP
     }
   }
 
-  /** @param {string} text @param {string} reason @returns {Outcome} */
-  const refused = (text, reason) => ({
-    converted: {
-      content: codeBlock(text, from === 'mediawiki' ? 'wikitext' : 'dokuwiki'),
-      problem: `It stays as it was written: ${reason}.`
-    },
-    cpuMs: 0
-  })
+  const refused = (/** @type {string} */ text, /** @type {string} */ reason) => refusal(text, reason, from)
 
-  /**
-   * @param {string[]} sections @param {Task} task @param {ConvertedOnce} once
-   * @returns {Promise<Converted | null>} null: pandoc refuses one, or all take as long as no text may
-   */
-  async function convertSections (sections, { settings, answer }, once) {
-    const task = { settings: { ...settings, notes: mark }, answer }
-    let [left, isOver] = [options.limits.cpuMs, false]
-    const outcomes = await Promise.all(sections.map((section) => once.of(`${mark}${section}`, () => limit.run(
-      async () => {
-        if (isOver) return null
-        const outcome = await convertOne(section, task)
-        left -= outcome.cpuMs
-        isOver ||= left < 0 || outcome.converted.problem !== undefined
-        return outcome
-      }
-    ))))
-    const converted = outcomes.flatMap((outcome) =>
-      outcome === null || outcome.converted.problem !== undefined ? [] : [outcome.converted])
-    return left < 0 || converted.length < sections.length ? null : joined(converted, mark)
-  }
+  const inSections = createInSections({ convertOne, limit, cpuMs: options.limits.cpuMs })
 
   return {
     convert (texts, given = {}) {
       const about = { ...given, pictureUrl: given.pictureUrl ?? pictureUrl }
-      const answerLink = MARKUPS[from].links(about)
-      /** @type {Task} */
-      const task = {
-        settings: MARKUPS[from].settings(about),
-        answer: (questions) => questions.map(({ kind, target }) => {
-          if (kind === 'link') return answerLink(target)
-          const href = about.pictureUrl?.(MARKUPS[from].picture(target, about))
-          return href === undefined ? {} : { href }
-        })
-      }
+      const task = taskOf(from, about)
       const once = known.get(given) ?? new ConvertedOnce()
       known.set(given, once)
       const cut = texts.map((text) => text.length > TEXT_MAX_CHARS ? [text] : MARKUPS[from].sectionsOf(text))
-      const isShared = sharedBy(cut)
-      const isKnown = (/** @type {string} */ section) => isShared(section) || once.has(`${mark}${section}`)
+      const isWorth = inSections.isWorth(cut, once)
       return Promise.all(texts.map(async (text, index) => {
-        const sections = cut[index]
-        const isWorth = sections.length > 1 && charsOf(sections.filter(isKnown)) >= KNOWN_MIN * text.length
-        const converted = isWorth ? await convertSections(sections, task, once) : null
+        const converted = isWorth(cut[index]) ? await inSections.convert(cut[index], task, once) : null
         if (converted !== null) return converted
         const outcome = await once.of(text, () => limit.run(() => convertOne(text, task)))
         return /** @type {Outcome} */ (outcome).converted
@@ -147,14 +104,25 @@ export function createPandoc ({ from, command = 'pandoc', processes = availableP
 /** @param {{content: string, tags: string[]}} outcome @returns {Converted} */
 const withTags = ({ content, tags }) => ({ content, ...tags.length === 0 ? {} : { tags } })
 
-/** @param {string[]} sections */
-const charsOf = (sections) => sections.reduce((sum, { length }) => sum + length, 0)
+/** @param {string} text @param {string} reason @param {'mediawiki' | 'dokuwiki'} from @returns {Outcome} */
+const refusal = (text, reason, from) => ({
+  converted: {
+    content: codeBlock(text, from === 'mediawiki' ? 'wikitext' : 'dokuwiki'),
+    problem: `It stays as it was written: ${reason}.`
+  },
+  cpuMs: 0
+})
 
-/** @param {string[][]} texts @returns {(section: string) => boolean} whether two of the texts have it */
-function sharedBy (texts) {
-  const [seen, shared] = [/** @type {Set<string>} */ (new Set()), /** @type {Set<string>} */ (new Set())]
-  for (const sections of texts) {
-    for (const section of new Set(sections)) (seen.has(section) ? shared : seen).add(section)
+/** @param {'mediawiki' | 'dokuwiki'} from @param {AboutTexts} about @returns {Task} */
+function taskOf (from, about) {
+  const { settings, links, picture } = MARKUPS[from]
+  const answerLink = links(about)
+  return {
+    settings: settings(about),
+    answer: (questions) => questions.map(({ kind, target }) => {
+      if (kind === 'link') return answerLink(target)
+      const href = about.pictureUrl?.(picture(target, about))
+      return href === undefined ? {} : { href }
+    })
   }
-  return (section) => shared.has(section)
 }

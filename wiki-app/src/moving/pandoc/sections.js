@@ -92,8 +92,7 @@ function createOpen () {
     if (name === 'ref' && isIn((kind) => kind === '{|')) throw new Uncertain()
     const endsAtOnce = attributes.endsWith('/')
     if (slash === '/') close(`<${name}`)
-    else if (endsAtOnce && MAY_END_AT_ONCE.has(name)) return
-    else if (!VOID.has(name)) {
+    else if (!VOID.has(name) && !(endsAtOnce && MAY_END_AT_ONCE.has(name))) {
       if (endsAtOnce) throw new Uncertain()
       stack.push({ kind: `<${name}`, count: 1 })
     }
@@ -150,11 +149,15 @@ const notesOf = (mark) => ({ definition: `[^${mark}=`, labels: new RegExp(`\\[\\
  */
 export function joined (sections, mark) {
   const { definition, labels } = notesOf(mark)
-  const [bodies, notes] = [/** @type {string[]} */ ([]), /** @type {string[]} */ ([])]
+  /** @type {string[]} */
+  const bodies = []
+  /** @type {string[]} */
+  const notes = []
   let count = 0
   for (const { content } of sections) {
     const before = count
-    const numbered = (/** @type {string} */ text) => text.replace(labels, (_, number) => `[^${before + Number(number)}]`)
+    const numbered = (/** @type {string} */ text) =>
+      text.replace(labels, (_, number) => `[^${before + Number(number)}]`)
     const at = content.indexOf(definition)
     bodies.push(numbered(at === -1 ? content : content.slice(0, Math.max(0, at - 1))))
     if (at === -1) continue
