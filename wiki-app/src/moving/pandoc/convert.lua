@@ -14,18 +14,9 @@ local recover = require("recover")
 
 local FAULTS_MAX = 20
 
--- No HTML. Formulas are written by maths.lua. Some versions of pandoc write these otherwise.
-local WITHOUT = { "raw_html", "emoji", "tex_math_gfm", "alerts" }
-
-local function format_of()
-  local known, format = pandoc.format.extensions("gfm"), "gfm+tex_math_dollars"
-  for _, name in ipairs(WITHOUT) do
-    if known[name] ~= nil then format = format .. "-" .. name end
-  end
-  return format
-end
-
-local FORMAT = format_of()
+-- No HTML, and `$` is escaped. Each name of an extension takes as long as to write 30 words. Others matter for elements
+-- alone that markdown.lua replaces: Math, Div.
+local FORMAT = "gfm+tex_math_dollars-raw_html"
 local OPTIONS = pandoc.WriterOptions({ wrap_text = "wrap-none" })
 local write = function(blocks) return pandoc.write(pandoc.Pandoc(blocks), FORMAT, OPTIONS) end
 

@@ -102,9 +102,10 @@ end
 
 -- What `written` has nothing to do with: words, links and code alone. To look at each word from Lua takes longer than
 -- all of pandoc.
-local function is_plain(paragraph)
+local function is_plain(paragraph, is_simple)
   local text = pandoc.utils.stringify(paragraph)
   if text:find("&", 1, true) or text:find("^%s*[-=_]") then return false end
+  if is_simple then return true end
   local is_all = true
   local function other() is_all = false end
   paragraph:walk({
@@ -116,10 +117,19 @@ local function is_plain(paragraph)
   return is_all
 end
 
-function _M.all_written(blocks)
+local PARAGRAPHS = { Para = true, Plain = true, Header = true }
+local OF_PARAGRAPHS = { BulletList = true, OrderedList = true, BlockQuote = true }
+
+-- `is_simple`: there is nothing but words and links. `has_cells`: there are inlines outside of paragraphs.
+function _M.all_written(blocks, known)
+  local function paragraph(block)
+    if not is_plain(block, known.is_simple) then return block:walk({ Inlines = _M.written }) end
+  end
+  local filter = { Para = paragraph, Plain = paragraph, Header = paragraph }
   local out = pandoc.Blocks({})
   for _, block in ipairs(blocks) do
-    if (block.t == "Para" or block.t == "Plain" or block.t == "Header") and is_plain(block) then out:insert(block)
+    if PARAGRAPHS[block.t] then out:insert(paragraph(block) or block)
+    elseif OF_PARAGRAPHS[block.t] and not known.has_cells then out:extend(pandoc.Blocks({ block }):walk(filter))
     else out:extend(pandoc.Blocks({ block }):walk({ Inlines = _M.written })) end
   end
   return out

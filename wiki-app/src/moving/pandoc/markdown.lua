@@ -1,6 +1,7 @@
 -- A document of pandoc as the wiki's Markdown.
 local blocks_of = require("blocks")
 local inlines_of = require("inlines")
+local survey = require("survey")
 local tables = require("tables")
 
 local _M = {}
@@ -10,7 +11,7 @@ local SCHEMES = { http = true, https = true, mailto = true }
 
 local function raw(text) return pandoc.RawInline("gfm", text) end
 
-local function is_wiki_link(link) return link.classes:includes("wikilink") or link.title == "wikilink" end
+local is_wiki_link, has_any = survey.is_wiki_link, survey.has_any
 
 local Writer = {}
 Writer.__index = Writer
@@ -32,12 +33,9 @@ function Writer:resolve(doc)
     if not known[kind .. target] then questions[#questions + 1] = { kind = kind, target = target } end
     known[kind .. target] = true
   end
-  doc:walk({
-    Link = function(link) if is_wiki_link(link) then add("link", self.marks:restored(link.target)) end end,
-    Note = function() self.has_notes = true end
-  })
+  self.seen = survey.of(doc, function(link) add("link", self.marks:restored(link.target)) end)
   for _, item in ipairs(self.marks.list) do
-    if item.kind == "note-name" or item.kind == "note-again" then self.has_notes = true end
+    if item.kind == "note-name" or item.kind == "note-again" then self.seen.Note = true end
     if item.kind == "picture" then add("picture", item.name) end
     if item.kind == "link" then
       add("link", item.target)
@@ -153,6 +151,7 @@ end
 function Writer:can_leave(paragraph, text)
   if not self.may_leave or self.marks:has_other(text, is_short_code) then return false end
   if not text:gsub("[\xF3\xF4][\x80-\xBF]+", ""):find("%S") then return false end
+  if not self.seen.odd_link and not self.seen.Note then return true end
   local is_left = true
   paragraph:walk({
     Link = function(link)
@@ -164,22 +163,31 @@ function Writer:can_leave(paragraph, text)
 end
 
 -- Puts in what marks stand for. To look at each word from Lua takes longer than all of pandoc, so only where there are
--- some.
+-- some. Returns whether anything was put in, too.
 function Writer:without_marks(blocks)
+  if #self.marks.list == 0 then return blocks, false end
+  local has_changed = false
   local filter = {
     Str = function(str) if str.text:find("[\xF3\xF4]") then return self:from_marks(str.text) end end
   }
   local function paragraph(block)
     local text = pandoc.utils.stringify(block)
-    if text:find("[\xF3\xF4]") and not self:can_leave(block, text) then return block:walk(filter) end
+    if text:find("[\xF3\xF4]") and not self:can_leave(block, text) then
+      has_changed = true
+      return block:walk(filter)
+    end
   end
   local function other(block)
-    if pandoc.utils.stringify(block):find("[\xF3\xF4]") then return block:walk(filter) end
+    if pandoc.utils.stringify(block):find("[\xF3\xF4]") then
+      has_changed = true
+      return block:walk(filter)
+    end
   end
-  return blocks:walk({
+  blocks = blocks:walk({
     Para = paragraph, Plain = paragraph, Header = paragraph, DefinitionList = other, LineBlock = other, Table = other,
     Figure = other
   })
+  return blocks, has_changed
 end
 
 -- What pandoc did not read.
@@ -210,7 +218,7 @@ end
 
 -- Returns blocks; notes are references, with their texts at the end.
 function Writer:with_notes(blocks, write)
-  if not self.has_notes then return blocks end
+  if not self.seen.Note then return blocks end
   local labels, notes, count = {}, pandoc.Blocks({}), 0
   blocks = blocks:walk({
     Note = function(note)
@@ -243,22 +251,37 @@ function Writer:with_notes(blocks, write)
   return blocks
 end
 
+local READ_OTHERWISE = "Code CodeBlock Math RawInline RawBlock Image other_link"
+local MARKED = [[Emph Strong Strikeout Subscript Superscript Underline SmallCaps Quoted Cite Span Note LineBreak
+  odd_link]]
+
 -- `write(blocks)` returns Markdown.
 function Writer:blocks(doc, write)
   self:resolve(doc)
-  local blocks = doc.blocks:walk({ Figure = blocks_of.figure })
-  blocks = self:without_marks(blocks:walk(self:first_filter()))
-  blocks = blocks:walk({ Div = function(div) return div.content end, Para = blocks_of.paragraph })
-  blocks = inlines_of.all_written(blocks)
-  blocks = blocks:walk({
-    Link = function(link)
-      if is_wiki_link(link) then return self:link(link.content, self.marks:restored(link.target)) end
-    end,
-    Para = blocks_of.apart,
-    Plain = blocks_of.apart,
-    DefinitionList = blocks_of.definitions
+  local seen, blocks = self.seen, doc.blocks
+  if seen.Figure then blocks = blocks:walk({ Figure = blocks_of.figure }) end
+  local is_read_otherwise, has_marks = has_any(seen, READ_OTHERWISE), nil
+  if is_read_otherwise then blocks = blocks:walk(self:first_filter()) end
+  blocks, has_marks = self:without_marks(blocks)
+  local has_new = is_read_otherwise or has_marks
+  if has_new or seen.Div then
+    blocks = blocks:walk({ Div = function(div) return div.content end, Para = blocks_of.paragraph })
+  end
+  blocks = inlines_of.all_written(blocks, {
+    is_simple = not has_new and not has_any(seen, MARKED), has_cells = has_any(seen, "Table DefinitionList LineBlock")
   })
-  blocks = blocks:walk({ Table = tables.simplified })
+  if has_new or has_any(seen, "Link Span DefinitionList") then
+    local apart = (has_new or seen.Span) and blocks_of.apart or nil
+    blocks = blocks:walk({
+      Link = function(link)
+        if is_wiki_link(link) then return self:link(link.content, self.marks:restored(link.target)) end
+      end,
+      Para = apart,
+      Plain = apart,
+      DefinitionList = blocks_of.definitions
+    })
+  end
+  if seen.Table then blocks = blocks:walk({ Table = tables.simplified }) end
   return self:with_notes(blocks, write)
 end
 
