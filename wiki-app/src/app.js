@@ -209,7 +209,7 @@ async function registerRoutes (app, { config, services, counter, processes, fast
   await app.register(importRoutes, { importFiles: services.importFiles, importSlots: services.importSlots })
   await app.register(fileRoutes, { files, maxBytes: config.UPLOAD_MAX_BYTES, policy })
   await app.register(pictureRoutes, { files, search })
-  await app.register(protectionRoutes, { protections: services.protections })
+  await app.register(protectionRoutes, services)
   await app.register(authorRevertRoutes, { authorRevert: services.authorRevert })
   if (watching) {
     const ownAddresses = services.passwordMail?.addresses
@@ -224,14 +224,14 @@ async function registerRoutes (app, { config, services, counter, processes, fast
  * @param {{clientKey: (request: import('fastify').FastifyRequest) => string, secure: boolean}} options
  */
 async function registerPeople (app, config, services, { clientKey, secure }) {
-  const { users, sessions, members, audit, account, identities, erasure, passwordMail } = services
-  if (!users || !sessions || !members || !audit || !account || !identities || !erasure) return
+  const { users, sessions, members, audit, account, identities, erasure, passwordMail, proposals } = services
+  if (!users || !sessions || !members || !audit || !account || !identities || !erasure || !proposals) return
   const { PUBLIC_URL: publicUrl, OIDC_NEW_PEOPLE: newRole } = config
   const provider = await loadProvider(config, app.log)
   const elsewhere = provider && { label: provider.label, url: BEGIN_URL }
   const passwords = createPasswordChecks(app, { users, clientKey, secure })
   const forgottenUrl = passwordMail && FORGOTTEN_URL
-  await app.register(membersRoutes, { members, users, publicUrl, mail: passwordMail })
+  await app.register(membersRoutes, { members, users, proposals, publicUrl, mail: passwordMail })
   await app.register(auditRoutes, { audit })
   await app.register(eraseRoutes, { erasure, users })
   await app.register(accountRoutes, { account, passwords, elsewhere, addresses: passwordMail?.addresses })

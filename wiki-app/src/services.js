@@ -29,6 +29,9 @@ import { createPageStore } from './pages/store.js'
 import { createGuard } from './protection/guard.js'
 import { defineRules } from './protection/model.js'
 import { createProtections } from './protection/protections.js'
+import { defineProposals } from './proposals/model.js'
+import { createProposals } from './proposals/proposals.js'
+import { createProposing } from './proposals/saving.js'
 import { peopleOf } from './people/people.js'
 import { WRITE_STRATEGIES } from './pages/commit.js'
 import { redisOf, replicaOf } from './shared/connections.js'
@@ -49,6 +52,7 @@ import { createWords } from './words/words.js'
 /** @import {createMailer} from './mail/mailer.js' */
 /** @import {createMetrics} from './observe/metrics.js' */
 /** @import {Models} from './pages/model.js' */
+/** @import {PageStore} from './pages/store.js' */
 /** @import {PurgeLog} from './purge-log/entries.js' */
 /** @import {Work} from './queue/worker.js' */
 /** @import {SharedRedis} from './shared/connection.js' */
@@ -132,9 +136,8 @@ export function createServices (config, log, parts) {
     store,
     ...saving,
     history,
-    protections: protectionsOf(people, { guard, models, database }),
     ...pastOf(people, { makeOldRevisions, config, history, store, models, later, purges: stored.purges, database }),
-    ...editingOf({ store, history, pool: authors }),
+    ...editingOf({ store, history, pool: authors }, protectionsOf(people, { guard, models, database })),
     ...searchOf(config, log, { models, connection: database.connection, worker: parts.worker, metrics }),
     files: pictures.files,
     pictureUpkeep: pictures.upkeep,
@@ -164,15 +167,30 @@ function pastOf ({ audit }, { makeOldRevisions, config, history, store, models, 
 /**
  * @param {Pick<ReturnType<typeof peopleOf>, 'audit' | 'users'>} people
  * @param {{guard?: import('./protection/guard.js').Guard, models: Models, database: Database}} parts
- * @returns {import('./protection/protections.js').Protections | null} null: the wiki knows nobody by name
+ * @returns {Protecting} null: the wiki knows nobody by name
  */
 function protectionsOf ({ audit, users }, { guard, models, database }) {
-  if (!guard || !audit || !users) return null
-  return whileAvailable(createProtections({ models, guard, audit, isInFile: users.isInFile }), database)
+  if (!guard || !audit || !users) return { protections: null, proposals: null }
+  const { isInFile } = users
+  const { connection } = database
+  const proposals = createProposals({ connection, model: defineProposals(connection), audit, isInFile })
+  return {
+    protections: whileAvailable(createProtections({ models, guard, audit, isInFile }), database),
+    proposals: whileAvailable(proposals, database)
+  }
 }
 
-/** @param {Parameters<typeof createMergeSave>[0] & Parameters<typeof createSections>[0]} parts */
-const editingOf = (parts) => ({ mergeSave: createMergeSave(parts), sections: createSections(parts) })
+/**
+ * @typedef {{protections: import('./protection/protections.js').Protections | null,
+ *   proposals: import('./proposals/proposals.js').Proposals | null}} Protecting
+ * @param {Parameters<typeof createMergeSave>[0] & Parameters<typeof createSections>[0] & {store: PageStore}} parts
+ * @param {Protecting} protecting
+ */
+function editingOf (parts, protecting) {
+  const mergeSave = createMergeSave(parts)
+  const proposing = createProposing({ store: parts.store, mergeSave, proposals: protecting.proposals })
+  return { ...protecting, mergeSave, proposing, sections: createSections(parts) }
+}
 
 /**
  * @param {Config} config @param {ReturnType<typeof createAuthorsPool>} authors

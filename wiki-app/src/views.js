@@ -28,7 +28,8 @@ for (const file of readdirSync(DIRECTORY)) {
  *   'authors' | 'delete' | 'revert' | 'resend' | 'picture' | 'revert-author' | 'reverted-author' |
  *   'import' | 'imported' | 'import-report' | 'api' | 'status' | 'short-link' | 'topic' | 'watching' | 'watch' |
  *   'digest-link' | 'forgotten' | 'sitemap' | 'sitemap-index' | 'care' | 'people' | 'member' | 'member-link' |
- *   'invitation' | 'account' | 'audit' | 'tree' | 'onward' | 'erase' | 'erased' | 'protection'} View
+ *   'invitation' | 'account' | 'audit' | 'tree' | 'onward' | 'erase' | 'erased' | 'protection' |
+ *   'proposal' | 'proposals'} View
  */
 
 /**

@@ -101,6 +101,13 @@ const DEMANDS = {
   'GET /edit/protection': 'admin',
   'POST /edit/protection': 'admin',
   'POST /edit/protection/remove': 'admin',
+  ...Object.fromEntries(['/edit/proposal', '/api/v1/proposals'].flatMap((path) => [
+    [`GET ${path === '/edit/proposal' ? '/edit/proposals' : path}`, 'editor'],
+    [`GET ${path}/:id`, 'editor'],
+    [`POST ${path}/:id/publish`, 'admin'],
+    [`POST ${path}/:id/decline`, 'admin'],
+    [`POST ${path}/:id/withdraw`, 'editor']
+  ])),
   'GET /api/v1/protections': 'admin',
   'PUT /api/v1/protections/:name': 'admin',
   'DELETE /api/v1/protections/:name': 'admin',

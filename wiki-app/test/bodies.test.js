@@ -14,7 +14,9 @@ const NEED_NO_BODY = [
   'POST /digests/stop/:secret', 'DELETE /api/v1/watching/digest',
   'PUT /api/v1/watching/pages/:name', 'DELETE /api/v1/watching/pages/:name',
   'PUT /api/v1/watching/authors/:author', 'DELETE /api/v1/watching/authors/:author',
-  'DELETE /api/v1/protections/:name'
+  'DELETE /api/v1/protections/:name',
+  ...['/edit/proposal', '/api/v1/proposals'].flatMap((path) =>
+    ['publish', 'withdraw'].map((verb) => `POST ${path}/:id/${verb}`))
 ]
 const JSON_TYPE = 'application/json'
 const FORM = 'application/x-www-form-urlencoded'

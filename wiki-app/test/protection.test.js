@@ -18,8 +18,11 @@ const NO_PAGES = [
   'POST /edit/preview/*', 'POST /api/v1/preview', 'POST /edit/upload', 'POST /api/v1/files',
   'PATCH /api/v1/files/:file', 'DELETE /api/v1/files/:file', 'POST /edit/picture/:file',
   'POST /edit/delete-picture/:file', 'POST /edit/short-link/*', 'POST /api/v1/short-links',
-  'PUT /api/v1/short-links/:id'
+  'PUT /api/v1/short-links/:id', 'POST /edit/proposal/:id/withdraw', 'POST /api/v1/proposals/:id/withdraw'
 ]
+
+/** What saves a text: where changes wait for a review, it becomes a proposal. The others are refused. */
+const PROPOSE = ['POST /wiki/*', 'POST /edit/text/*', 'PUT /api/v1/pages/:name']
 
 /** @param {string} page  in `page`, `a` is the page in question @param {object} payload */
 const asBrowser = (page, payload) => ({ url: page, payload, headers: { ...BROWSER, 'sec-fetch-site': 'same-origin' } })
@@ -118,8 +121,12 @@ test('administrators protect pages', async (t) => {
       .map(({ method, url }) => `${method} ${url}`)
     assert.deepEqual(routes.sort(), [...new Set([...NO_PAGES, ...WAYS.map(([route]) => route)])].sort())
 
-    assert.equal((await protect(app, 'Law', { subpages: true, reason: 'it is the law' })).statusCode, 201)
-    assert.equal((await protect(app, 'Talk:Law')).statusCode, 201)
+    const protectLaw = async (/** @type {object} */ rule) => {
+      for (const [name, subpages] of /** @type {const} */ ([['Law', true], ['Talk:Law', false]])) {
+        assert.ok((await protect(app, name, { subpages, ...rule })).statusCode < 300)
+      }
+    }
+    await protectLaw({ reason: 'it is the law' })
     for (const [index, [route, requestOf]] of WAYS.entries()) {
       const [method] = route.split(' ')
       const [name, free] = [`Law/p${index}`, `Free${index}`]
@@ -131,9 +138,18 @@ test('administrators protect pages', async (t) => {
       assert.match(refused.body, /is protected.*, and only administrators change it/, `${route}: ${refused.body}`)
       assert.equal(refused.statusCode, route.endsWith('import') ? 200 : 403, route)
       assert.equal(await count(), before, route)
+      await protectLaw({ review: true })
+      const reviewed = await send(app, method, await requestOf(name, free), 'editor')
+      const isProposed = PROPOSE.includes(route)
+      if (isProposed) assert.match(String(reviewed.headers.location), /proposals?\/[0-9a-f]{24}/, route)
+      else assert.match(reviewed.body, /wait for a review, and only administrators do this/, route)
+      const status = isProposed ? reviewed.headers.location?.startsWith('/api') ? 202 : 303 : refused.statusCode
+      assert.equal(reviewed.statusCode, status, `${route}: ${reviewed.body}`)
+      assert.equal(await count(), before, route)
       const done = await send(app, method, await requestOf(name, free), 'admin')
       assert.ok(done.statusCode < 400, `${route}: ${done.body}`)
       assert.ok(await count() > before, `${route}: ${done.body}`)
+      await protectLaw({ reason: 'it is the law' })
     }
     const { detail } = (await put(app, 'Law/x', 'x', 'editor')).json()
     assert.match(detail, /“Law\/x” is protected \(it is the law\), and only/)

@@ -162,6 +162,32 @@ async function administer (app, send) {
   await send('PUT', '/api/v1/protections/y', { role: 'editor' })
   await send('DELETE', '/api/v1/protections/y')
   await send('POST', '/edit/protection/remove', { name: 'x' })
+  await review(app, send)
+}
+
+/**
+ * Proposals of an editor, and what becomes of them.
+ * @param {import('fastify').FastifyInstance} app
+ * @param {(method: string, url: string, payload?: any, headers?: any) => Promise<import('./helper.js').Response>} send
+ */
+async function review (app, send) {
+  const editor = await cookieOf(app, 'editor')
+  await send('PUT', '/api/v1/protections/w', { review: true })
+  /** @type {[string, string, any, object][]} */
+  const ends = [
+    ['/edit/proposal', 'publish', undefined, {}], ['/edit/proposal', 'decline', { reason: 'no' }, {}],
+    ['/edit/proposal', 'withdraw', undefined, editor], ['/api/v1/proposals', 'publish', undefined, {}],
+    ['/api/v1/proposals', 'decline', { reason: 'no' }, {}],
+    ['/api/v1/proposals', 'withdraw', undefined, bearer('editor')]
+  ]
+  for (const [index, [path, verb, payload, by]] of ends.entries()) {
+    const { id } = (await send('PUT', '/api/v1/pages/w', { content: `w ${index}` }, bearer('editor'))).json()
+    await send('GET', `/edit/text/w?proposal=${id}`)
+    await send('GET', `${path}/${id}`)
+    await send('POST', `${path}/${id}/${verb}`, payload, by)
+  }
+  await send('GET', '/edit/proposals', undefined, editor)
+  await send('DELETE', '/api/v1/protections/w')
 }
 
 /** Pages and lists, each also from its second part on. */
@@ -181,7 +207,7 @@ const READ = [
   '/edit/watching', '/edit/watch/a', '/edit/watch-author?author=editor', '/edit/new', '/edit/new/q', '/edit/text/a',
   '/edit/delete/a', '/edit/rename/a', '/edit/import', '/edit/short-link/a', '/edit/revert/a?revision=1',
   '/edit/revert-author', '/edit/topic/Talk:a', '/edit/people', '/edit/people?after=a', '/edit/audit',
-  '/edit/protection?name=a', '/api/v1/protections',
+  '/edit/protection?name=a', '/api/v1/protections', '/edit/proposals', '/api/v1/proposals',
   '/edit/account', '/edit/picture/FILE', '/edit/sign-in', '/readyz', '/favicon.ico', '/offline.js', '/wiki', '/wiki/',
   '/api', '/api/', '/api/v1/openapi.json', '/robots.txt', '/sitemap.xml', '/sitemap/1.xml'
 ]

@@ -1,4 +1,5 @@
 import { sendAccepted } from '../deferred/deferred-saves.js'
+import { sendProposed } from '../proposals/answer.js'
 import { withoutDatabase } from '../deferred/without-database.js'
 import { changeIn, conditionOf, preconditionOf } from '../writing/change.js'
 import { writableName } from '../pages/name.js'
@@ -12,6 +13,7 @@ import { pageTag } from './answers.js'
 import {
   answer, bodyOf, CHANGE_FIELDS, CONTENT, named, otherwise, queryOf, refusals, SECURITY, TAGS_FIELD
 } from './schemas.js'
+import { PROPOSED } from './proposal-routes.js'
 import { PENDING } from './save-routes.js'
 
 const tags = ['pages']
@@ -105,17 +107,28 @@ const ACCEPTED = answer(
 )
 const API = /** @type {const} */ ('api')
 
-/** @param {object | undefined} deferred  undefined: each save is stored before its answer */
-const saveSchema = (deferred) => deferred
-  ? { ...SCHEMAS.save, response: { 202: ACCEPTED, ...refusals(412, 422) } }
-  : SCHEMAS.save
+const WAITS = answer(
+  'Changes of this page wait for a review. The text became a proposal, whose state is at `url`.', 'Proposal', PROPOSED
+)
 
 /**
- * @typedef {Pick<import('../services.js').Services, 'store' | 'policy' | 'deferred'>} Parts
+ * @param {object | undefined} deferred  undefined: each save is stored before its answer
+ * @param {boolean} [isReviewed]  whether administrators may demand a review
+ */
+function saveSchema (deferred, isReviewed = false) {
+  if (deferred) return { ...SCHEMAS.save, response: { 202: ACCEPTED, ...refusals(412, 422) } }
+  if (!isReviewed) return SCHEMAS.save
+  const response = /** @type {object} */ (SCHEMAS.save.response)
+  return { ...SCHEMAS.save, response: { ...response, 202: WAITS, ...refusals(409, 412, 422) } }
+}
+
+/**
+ * @typedef {Pick<import('../services.js').Services, 'store' | 'policy' | 'deferred' | 'proposals' | 'proposing'>}
+ *   Parts
  * @type {import('fastify').FastifyPluginAsync<Parts>}
  */
 // eslint-disable-next-line max-lines-per-function -- a table of routes
-export async function pageApi (app, { store, policy: { listControl }, deferred }) {
+export async function pageApi (app, { store, policy: { listControl }, deferred, proposals, proposing }) {
   app.get('/pages/:name', { config: { costly: 'text' }, schema: SCHEMAS.read }, async (request, reply) => {
     const name = nameIn(request)
     const page = await store.findSource(name)
@@ -138,7 +151,7 @@ export async function pageApi (app, { store, policy: { listControl }, deferred }
     }
   })
 
-  const saving = { config: withoutDatabase(deferred), schema: saveSchema(deferred) }
+  const saving = { config: withoutDatabase(deferred), schema: saveSchema(deferred, proposals !== null) }
   app.put('/pages/:name', saving, async (request, reply) => {
     const name = writableName(askedName(request))
     const { content, tags } = /** @type {{content: string, tags?: string[]}} */ (request.body)
@@ -149,7 +162,9 @@ export async function pageApi (app, { store, policy: { listControl }, deferred }
       const edit = { attribution, condition: conditionOf(request), representation: API }
       return sendAccepted(reply, await deferred.save(name, text, edit))
     }
-    const { revision, created } = await store.save(name, text, attribution, preconditionOf(request, pageTag))
+    const saved = await proposing.save(name, text, attribution, preconditionOf(request, pageTag))
+    if ('proposal' in saved) return sendProposed(reply, saved.proposal)
+    const { revision, created } = saved
     if (created) reply.code(201).header('location', pageUrl(name))
     return { name, revision, created }
   })

@@ -13,11 +13,20 @@ const RULE = {
   name: NAME,
   subpages: { type: 'boolean', description: 'Whether all names below are protected, too.' },
   role: { type: 'string', enum: PROTECTED_FOR, description: 'The least role that changes the page.' },
+  review: {
+    type: 'boolean',
+    description: 'Whether what editors save waits as a proposal until an administrator publishes it.'
+  },
   reason: { type: 'string', description: 'May be empty.' },
   protected_at: { type: 'string', format: 'date-time' }
 }
 const EXAMPLE = {
-  name: 'Handbook', subpages: true, role: 'admin', reason: 'agreed with all', protected_at: '2026-01-01T10:00:00.000Z'
+  name: 'Handbook',
+  subpages: true,
+  role: 'admin',
+  review: false,
+  reason: 'agreed with all',
+  protected_at: '2026-01-01T10:00:00.000Z'
 }
 
 export const PROTECTION_SCHEMAS = Object.entries({
@@ -45,6 +54,7 @@ const SCHEMAS = {
     body: bodyOf({
       subpages: { ...RULE.subpages, default: false },
       role: { ...RULE.role, default: 'admin' },
+      review: { ...RULE.review, default: false },
       reason: { ...REASON_SCHEMA, default: '', description: 'Shown to people that may not change the page.' }
     }, [], { subpages: true, reason: EXAMPLE.reason }),
     response: {

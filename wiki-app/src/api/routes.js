@@ -19,6 +19,7 @@ import { shortLinkApi } from './short-link-routes.js'
 import { historyApi } from './history-routes.js'
 import { pageApi } from './page-routes.js'
 import { PROTECTION_SCHEMAS, protectionApi } from './protection-routes.js'
+import { PROPOSAL_SCHEMAS, proposalApi } from './proposal-routes.js'
 import { SAVE_SCHEMA, saveApi } from './save-routes.js'
 import { WATCHING_SCHEMAS, watchingApi } from './watching-routes.js'
 import { SECURITY_SCHEMES, SHARED_SCHEMAS } from './schemas.js'
@@ -67,20 +68,21 @@ const createDocument = () => ({
 
 /**
  * @typedef {Pick<Services, 'store' | 'history' | 'oldRevisions' | 'search' | 'importFiles' | 'importSlots' |
- *   'policy' | 'links' | 'deferred' | 'findStatus' | 'watching' | 'protections'>} Parts
+ *   'policy' | 'links' | 'deferred' | 'findStatus' | 'watching' | 'protections' | 'proposals' | 'proposing'>} Parts
  * @type {import('fastify').FastifyPluginAsync<Parts & {pictures: FileStore, pictureMaxBytes: number,
  *   subscriptions?: Subscriptions, counter: import('../counter.js').Counter, archived: () =>
  *   AsyncIterable<import('../archive/zip.js').ZipItem>}>}
  */
 export async function apiRoutes (app, {
   store, history, oldRevisions, search, pictures, pictureMaxBytes, archived, importFiles, importSlots, counter, policy,
-  links, deferred, findStatus, watching, subscriptions, protections
+  links, deferred, findStatus, watching, subscriptions, protections, proposals, proposing
 }) {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', { parseAs: 'string' }, jsonParser(app))
   app.addContentTypeParser('*', async () => { throw new UnknownType() })
   const schemas = [...SHARED_SCHEMAS, DIFFERENCE_SCHEMA, ...deferred ? [SAVE_SCHEMA] : [],
     ...watching ? WATCHING_SCHEMAS : [], ...protections ? PROTECTION_SCHEMAS : [],
+    ...proposals ? PROPOSAL_SCHEMAS : [],
     ...subscriptions ? [DIGEST_SCHEMA] : []]
   for (const schema of schemas) app.addSchema(schema)
 
@@ -105,11 +107,12 @@ export async function apiRoutes (app, {
       reply.header('cache-control', 'no-store')
       done()
     })
-    await api.register(fp(pageApi), { store, policy, deferred })
+    await api.register(fp(pageApi), { store, policy, deferred, proposals, proposing })
     await api.register(fp(saveApi), { findStatus, deferred })
     await api.register(fp(searchApi), { search, policy })
     await api.register(fp(historyApi), { store, history, oldRevisions, policy })
     await api.register(fp(protectionApi), { protections })
+    if (proposals) await api.register(proposalApi, { proposals, proposing })
     if (watching) await api.register(fp(watchingApi), { watching })
     if (subscriptions) await api.register(fp(digestApi), { subscriptions })
     await api.register(fp(shortLinkApi), { links, deferred })

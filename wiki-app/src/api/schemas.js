@@ -244,7 +244,8 @@ const PROBLEMS = {
     'site’s page.',
   404: 'There is nothing of that name or number.',
   408: 'The request did not arrive in time.',
-  409: 'The name or the address is taken, or there are too many subpages, addresses or watched pages.',
+  409: 'The name or the address is taken, there are too many subpages, addresses, watched pages or proposals, or a ' +
+    'proposal is closed.',
   410: 'An administrator has erased this revision.',
   412: 'The page is not as you expect it. Nothing was changed.',
   413: 'It is too large.',

@@ -34,6 +34,8 @@ import { createWriteEdits } from './write-edits.js'
  * @property {{history: string, _id: import('mongoose').Types.ObjectId}} [source]  the revision whose text this is
  * @property {string} [saveId]  of a save that was answered before: its revision keeps it
  * @property {boolean} [mayBeStored]  an earlier attempt may have stored that revision, so it is looked for first
+ * @property {(session: ClientSession, written: {name: string, revision: number}) => Promise<void>} [along]  writes
+ *   something else in the same transaction; throws to refuse the edit
  * @property {Past} [past]  of a history that comes from another wiki, see moving/
  */
 

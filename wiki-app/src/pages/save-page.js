@@ -27,13 +27,13 @@ export const createSave = ({ models: { Pages } }, prepare, commit) =>
    * @param {string} name
    * @param {{content: string, tags?: string[]}} text  as for `prepare`
    * @param {Attribution} [attribution] @param {Precondition} [precondition]
-   * @param {Pick<Edit, 'source'>} [options]
+   * @param {Pick<Edit, 'source' | 'along'>} [options]
    * @throws {Error} as `prepare`; what `precondition` throws
    */
-  async function save (name, text, attribution = {}, precondition = () => {}, { source } = {}) {
+  async function save (name, text, attribution = {}, precondition = () => {}, { source, along } = {}) {
     const wait = createWait(Pages.db)
     const prepared = await prepare(text)
-    const { revision, before } = await commit({ ...prepared, name, attribution, precondition, source }, wait)
+    const { revision, before } = await commit({ ...prepared, name, attribution, precondition, source, along }, wait)
     return { revision, contentBytes: prepared.change.contentBytes, created: currentRevision(before) === 0 }
   }
 

@@ -3,6 +3,7 @@ import { driverOf } from '../database/driver.js'
 import { countsOf } from './counts.js'
 import { createHistories, historyOf, newHistory } from './histories.js'
 import { currentRevision, HEAD_FIELDS, kindOf, linkTargetsOf, NO_TEXT } from './head.js'
+import { PageReviewed } from '../protection/guard.js'
 import { searchKey } from './search-key.js'
 
 /** @import {ClientSession} from 'mongoose' */
@@ -43,7 +44,11 @@ export function createWriteEdits (context) {
       const revision = stored.get(edit.saveId)
       if (revision !== undefined) return { revision, before: head }
       const refusal = refusals.get(edit.name)
-      return refusal === undefined ? outcomeOf(edit, head, sourceOf(edit)) : { refusal }
+      if (refusal !== undefined && !(refusal instanceof PageReviewed)) return { refusal }
+      const outcome = outcomeOf(edit, head, sourceOf(edit))
+      if (refusal === undefined || 'refusal' in outcome) return outcome
+      // A proposal is based on what its author has seen: a stale one is merged first.
+      return { refusal: Object.assign(refusal, { baseRevision: currentRevision(head) }) }
     })
     const accepted = outcomes.flatMap((outcome) => 'edit' in outcome ? [outcome] : [])
     if (accepted.length > 0) await write(accepted, session)
@@ -85,7 +90,10 @@ export function createWriteEdits (context) {
     /** @type {Commit[]} */
     const commits = []
     // One after the other: a session runs one command at a time.
-    for (const each of accepted) commits.push(await commitOf(each, session))
+    for (const each of accepted) {
+      commits.push(await commitOf(each, session))
+      await each.edit.along?.(session, { name: each.edit.name, revision: each.revision })
+    }
     await later([...counts, ...purges.ofCommits(commits)], session)
     // What was written elsewhere, some time ago, is no news for those that watch.
     const changed = accepted.flatMap(({ edit: { name, attribution: { author = '' }, past }, history }, at) =>

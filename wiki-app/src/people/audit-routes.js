@@ -33,6 +33,11 @@ const ACTS = {
   'protected-below': ({ role }) => role === 'admin'
     ? t('protected, with its subpages,')
     : t('left open to all who write, with its subpages:'),
+  reviewed: () => t('demanded a review of changes of'),
+  'reviewed-below': () => t('demanded a review of changes, with its subpages, of'),
+  published: () => t('published a proposal for'),
+  'published-changed': () => t('changed and published a proposal for'),
+  declined: () => t('declined a proposal for'),
   unprotected: () => t('ended the protection of'),
   erased: ({ revisions }) => t('erased the revisions {{revisions}} of', { revisions: String(revisions) })
 }

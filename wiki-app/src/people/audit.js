@@ -50,6 +50,17 @@ export function createAudit ({ connection, models }) {
     }),
 
     /**
+     * A line of a transaction that changes something else.
+     * @param {Actor} actor @param {Pick<Act, 'did' | 'reason'>} line @param {string} name  of a page
+     * @param {ClientSession} session
+     * @throws {Error} 403
+     */
+    async add (actor, line, name, session) {
+      await confirm(actor, session)
+      await acts.insertOne({ at: new Date(), actor: actor.name, to: name, ...line }, { session })
+    },
+
+    /**
      * The newest first.
      * @param {string} [before]  id of an act @returns {Promise<{items: Act[], next: string | null}>}
      */

@@ -7,6 +7,7 @@ import { MAIL_ADDRESS_PATTERN } from '../mail/address.js'
 import { MailFailure } from '../mail/failures.js'
 import { refuseUnsure, SURE } from '../http/second-step.js'
 import { isLine, LINE_RULE, NAME_MAX_CHARS } from '../access/users.js'
+import { PROPOSALS_URL } from '../proposals/addresses.js'
 import { PROTECTION_URL } from '../protection/addresses.js'
 import { readableTime } from '../readable.js'
 import { HTML, renderFor, wantsHtml } from '../views.js'
@@ -20,6 +21,7 @@ import { plain } from './names.js'
 /** @import {Actor} from './audit.js' */
 /** @import {Members} from './members.js' */
 /** @import {Mail} from '../mail/mailer.js' */
+/** @import {Proposals} from '../proposals/proposals.js' */
 /** @import {PasswordMessages} from '../password-mail/messages.js' */
 /** @import {Member} from './model.js' */
 
@@ -57,14 +59,17 @@ const form = (properties, optional) =>
   ({ config, schema: bodyOf(properties, optional), bodyLimit: BODY_MAX_BYTES })
 
 /** @typedef {{messages: PasswordMessages, send: (mail: Mail) => Promise<void>}} OfMail */
-/** @typedef {{members: Members, users: Users, publicUrl?: string, mail?: OfMail}} Options */
+/**
+ * @typedef {{members: Members, users: Users, proposals: Pick<Proposals, 'countOpen'>,
+ *   publicUrl?: string, mail?: OfMail}} Options
+ */
 /** @typedef {Options & {actorIn: (request: FastifyRequest) => Actor}} Context */
 
 /**
  * What administrators do with people.
  * @type {import('fastify').FastifyPluginAsync<Options>}
  */
-export async function membersRoutes (app, { members, users, publicUrl, mail }) {
+export async function membersRoutes (app, { members, users, proposals, publicUrl, mail }) {
   app.addHook('onRequest', (_request, reply, done) => {
     reply.header('cache-control', 'private, no-store')
     done()
@@ -76,14 +81,14 @@ export async function membersRoutes (app, { members, users, publicUrl, mail }) {
     return { name, inFile: users.isInFile(name) }
   }
 
-  const context = { members, users, publicUrl, mail, actorIn }
+  const context = { members, users, proposals, publicUrl, mail, actorIn }
   addReads(app, context)
   addInvitations(app, context)
   addChanges(app, context)
 }
 
 /** @param {FastifyInstance} app @param {Context} context */
-function addReads (app, { members, users, mail }) {
+function addReads (app, { members, users, proposals, mail }) {
   /** @param {Member} member */
   const shown = (member) => ({
     ...factsOf(member), roleName: roleName(member.role), state: stateOf(member, users.isInFile(member.name))
@@ -100,6 +105,8 @@ function addReads (app, { members, users, mail }) {
       inviteUrl: MEMBERS_URL,
       auditUrl: AUDIT_URL,
       protectionUrl: PROTECTION_URL,
+      openProposals: await proposals.countOpen(),
+      proposalsUrl: PROPOSALS_URL,
       roles: ROLES,
       sendsMail: mail !== undefined,
       nameMaxChars: NAME_MAX_CHARS

@@ -10,7 +10,8 @@ const OWN = {
   digest_confirmations: (key) => ({ _id: key }),
   password_mails: (key) => ({ _id: { $in: [`link ${key}`, `changed ${key}`] } }),
   address_confirmations: (key) => ({ _id: key }),
-  feed_items: feedOf
+  feed_items: feedOf,
+  proposals: (key) => ({ author_key: key })
 }
 
 /**

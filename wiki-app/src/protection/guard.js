@@ -20,6 +20,13 @@ const PageProtectedBecause = createError(
     'Propose the change on a talk page.',
   403
 )
+/** A text that is saved becomes a proposal instead (proposals/saving.js). `baseRevision`: of the page at that time. */
+export const PageReviewed = createError(
+  'WIKI_PAGE_REVIEWED',
+  'Nothing was changed: changes of “%s” wait for a review, and only administrators do this. ' +
+    'Edit its text instead: that becomes a proposal, which an administrator publishes.',
+  403
+)
 export const TooManyRules = createError(
   'WIKI_TOO_MANY_PROTECTIONS',
   `There are ${RULES_MAX} protected pages already. Remove some from the list, or protect a page with its subpages.`,
@@ -108,4 +115,7 @@ export function createGuard (model) {
 export const NO_GUARD = { refusals: async () => new Map(), follow: async () => {} }
 
 /** @param {string} name @param {Rule} rule @returns {Error} */
-const refusal = (name, { reason }) => reason ? new PageProtectedBecause(name, reason) : new PageProtected(name)
+function refusal (name, { reason, review }) {
+  if (review) return new PageReviewed(name)
+  return reason ? new PageProtectedBecause(name, reason) : new PageProtected(name)
+}

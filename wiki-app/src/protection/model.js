@@ -8,12 +8,13 @@ import mongoose from 'mongoose'
  * @property {string} _id  canonical name of the page, which need not exist
  * @property {boolean} subpages  whether the rule covers the names below, too
  * @property {Role} role  the least one
+ * @property {boolean} [review]  whether texts of others wait until somebody of that role publishes them
  * @property {string} reason  may be ''
  * @property {Date} at
  */
 
 const rule = new mongoose.Schema(
-  { _id: String, subpages: Boolean, role: String, reason: String, at: Date },
+  { _id: String, subpages: Boolean, role: String, review: Boolean, reason: String, at: Date },
   { collection: 'protections', versionKey: false, strict: 'throw', strictQuery: 'throw' }
 )
 

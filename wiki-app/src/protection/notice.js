@@ -2,6 +2,7 @@ import { personIn } from '../access/access.js'
 import { suffices } from '../access/roles.js'
 import { viewUrl } from '../pages/name.js'
 import { talkOf } from '../pages/talk.js'
+import { PROPOSALS_URL } from '../proposals/addresses.js'
 import { protectionUrl } from './addresses.js'
 
 /** @import {FastifyRequest} from 'fastify' */
@@ -22,7 +23,12 @@ export const createNotice = (protections) =>
     return {
       protectUrl: role === 'admin' ? protectionUrl(name) : undefined,
       protection: rule && rule.role === 'admin'
-        ? { reason: rule.reason, isMine: suffices(role, rule.role), talkUrl: talk && viewUrl(talk) }
+        ? {
+            reason: rule.reason,
+            isMine: suffices(role, rule.role),
+            proposalsUrl: rule.review ? PROPOSALS_URL : null,
+            talkUrl: talk && viewUrl(talk)
+          }
         : undefined
     }
   }

@@ -3,6 +3,7 @@ import { roleName } from '../access/role-names.js'
 import { t } from '../language.js'
 import { viewUrl, writableName } from '../pages/name.js'
 import { AUDIT_URL } from '../people/addresses.js'
+import { PROPOSALS_URL } from '../proposals/addresses.js'
 import { readableTime } from '../readable.js'
 import { HTML, renderFor, wantsHtml } from '../views.js'
 import { PROTECTION_URL, protectionUrl } from './addresses.js'
@@ -10,17 +11,20 @@ import { factsOf, PROTECTED_FOR, REASON_SCHEMA, ruleIn } from './rule-in.js'
 
 /** @import {FastifyRequest} from 'fastify' */
 /** @import {Protections} from './protections.js' */
+/** @import {Proposals} from '../proposals/proposals.js' */
 /** @import {Rule} from './model.js' */
 
 const NAME = { type: 'string', maxLength: 800 }
 const LIST_SCHEMA = { querystring: { type: 'object', additionalProperties: false, properties: { name: NAME } } }
+/** A form sends it when its box is ticked. */
+const TICKED = { enum: [true, false, 'true'] }
 /** @param {Record<string, object>} [properties] */
 const bodyOf = (properties) => ({
   body: { type: 'object', required: ['name'], additionalProperties: false, properties: { name: NAME, ...properties } }
 })
 const PROTECT_SCHEMA = bodyOf({
-  // A form sends it when its box is ticked.
-  subpages: { enum: [true, false, 'true'] },
+  subpages: TICKED,
+  review: TICKED,
   role: { type: 'string', enum: PROTECTED_FOR },
   reason: REASON_SCHEMA
 })
@@ -30,10 +34,11 @@ const config = { role: 'admin' }
 
 /**
  * The list of protected pages, for administrators. A wiki that knows nobody by name has none, and says so.
- * @type {import('fastify').FastifyPluginAsync<{protections: Protections | null}>}
+ * @type {import('fastify').FastifyPluginAsync<{protections: Protections | null, proposals: Proposals | null}>}
  */
 export async function protectionRoutes (app, options) {
   const protections = /** @type {Protections} */ (options.protections)
+  const proposals = /** @type {Proposals} */ (options.proposals)
   app.addHook('onRequest', (_request, reply, done) => {
     reply.header('cache-control', 'private, no-store')
     done()
@@ -44,7 +49,7 @@ export async function protectionRoutes (app, options) {
     if (!wantsHtml(request)) return { protections: rules.map(factsOf) }
     const { name: asked = '' } = /** @type {{name?: string}} */ (request.query)
     const name = asked === '' ? '' : writableName(asked)
-    const { subpages = false, role = 'admin', reason = '' } = rules.find(({ _id }) => _id === name) ?? {}
+    const { subpages = false, role = 'admin', review = false, reason = '' } = rules.find(({ _id }) => _id === name) ?? {}
     return reply.type(HTML).send(renderFor(request, 'protection', {
       title: t('Protected pages'),
       items: rules.map(shown),
@@ -53,6 +58,9 @@ export async function protectionRoutes (app, options) {
       auditUrl: AUDIT_URL,
       name,
       subpages,
+      review,
+      openProposals: await proposals.countOpen(),
+      proposalsUrl: PROPOSALS_URL,
       role,
       reason
     }))

@@ -15,7 +15,7 @@ const NoRule = createError(
   404
 )
 
-/** @typedef {Pick<Rule, 'subpages' | 'role' | 'reason'>} Protection */
+/** @typedef {Pick<Rule, 'subpages' | 'role' | 'review' | 'reason'>} Protection */
 
 /**
  * What administrators do with rules. Each change, with its line of the audit log, is one transaction.
@@ -57,9 +57,9 @@ export function createProtections ({ models, guard, audit, isInFile }) {
      * @param {string} actor  name of an administrator @param {string} name  of a page @param {Protection} protection
      * @returns {Promise<{rule: Rule, created: boolean}>} @throws {Error} 403, 409
      */
-    async protect (actor, name, { subpages, role, reason }) {
-      const rule = { _id: name, subpages, role, reason, at: new Date() }
-      const line = { did: subpages ? 'protected-below' : 'protected', role, reason }
+    async protect (actor, name, { subpages, role, review = false, reason }) {
+      const rule = { _id: name, subpages, role, review, reason, at: new Date() }
+      const line = { did: didOf({ subpages, review }), role, reason }
       const { before } = await audit.during(actorOf(actor), line, async (session) => {
         const { _id, ...fields } = rule
         const before = await rules.findOneAndUpdate({ _id }, { $set: fields }, { session, upsert: true })
@@ -87,3 +87,6 @@ export function createProtections ({ models, guard, audit, isInFile }) {
 }
 
 /** @typedef {ReturnType<typeof createProtections>} Protections */
+
+/** For the audit log. @param {{subpages: boolean, review: boolean}} rule */
+const didOf = ({ subpages, review }) => `${review ? 'reviewed' : 'protected'}${subpages ? '-below' : ''}`

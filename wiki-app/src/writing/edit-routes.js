@@ -1,3 +1,4 @@
+import { personIn } from '../access/access.js'
 import { sayError } from '../say-error.js'
 import { t } from '../language.js'
 import { HTML, renderFor, wantsHtml } from '../views.js'
@@ -10,6 +11,8 @@ import { addRemove, addRename } from './move-routes.js'
 import { editUrl, writableName } from '../pages/name.js'
 import { addRevert } from '../history/revert-routes.js'
 import { createNotice } from '../protection/notice.js'
+import { addProposals } from '../proposals/proposal-routes.js'
+import { ID_SCHEMA, proposalUrl } from '../proposals/addresses.js'
 import { addSave, textIn } from './save-route.js'
 import { SECTION_QUERY, SECTION_SCHEMA, summaryOf } from './sections.js'
 import { addTalk, discussUrl } from './talk-routes.js'
@@ -17,6 +20,7 @@ import { addTasks } from './task-routes.js'
 import { refuseHiddenName } from '../pages/visible.js'
 
 /** @import {FastifyInstance, FastifyPluginAsync, FastifyReply} from 'fastify' */
+/** @import {Person} from '../access/access.js' */
 /** @import {Services} from '../services.js' */
 
 /** A preview saves no tags, so only their length is checked. */
@@ -28,11 +32,14 @@ const PREVIEW_SCHEMA = {
     content: { type: 'string' },
     tags: { type: 'string', maxLength: 2_000 },
     section: SECTION_SCHEMA,
+    proposal: ID_SCHEMA,
     ...CHANGE_PROPERTIES
   }
 }
 const NAME_SCHEMA = { type: 'object', properties: { name: { type: 'string' } } }
-const EDIT_SCHEMA = { ...SECTION_QUERY, properties: { ...SECTION_QUERY.properties, ...TEMPLATE_QUERY } }
+const EDIT_SCHEMA = {
+  ...SECTION_QUERY, properties: { ...SECTION_QUERY.properties, ...TEMPLATE_QUERY, proposal: ID_SCHEMA }
+}
 
 /**
  * For programs, and browsers without JavaScript.
@@ -70,13 +77,14 @@ export async function editRoutes (app, { waitUntilPurged = async () => {}, ...pa
   addRevert(app, context)
   addTasks(app, context)
   addTalk(app, context)
+  if (parts.proposals) addProposals(app, { ...context, proposals: parts.proposals })
   addForms(app, context)
 }
 
 /**
  * @typedef {(reply: FastifyReply, url: string, ...names: string[]) => FastifyReply} Leave
  * @typedef {Pick<Services, 'store' | 'history' | 'search' | 'oldRevisions' | 'mergeSave' | 'sections' | 'deferred' |
- *   'protections'>} Parts
+ *   'protections' | 'proposals' | 'proposing'>} Parts
  * @typedef {Parts & {leave: Leave, noticeOf: import('../protection/notice.js').NoticeOf}} Context
  */
 
@@ -105,7 +113,7 @@ function addPreview (app, { store }) {
 }
 
 /** @param {FastifyInstance} app @param {Context} context */
-function addForms (app, { store, search, sections, noticeOf }) {
+function addForms (app, { store, search, sections, proposals, noticeOf }) {
   const templates = createPageTemplates({ store, search })
 
   app.get('/edit/new', { schema: { querystring: NAME_SCHEMA } }, async (request, reply) => {
@@ -121,8 +129,12 @@ function addForms (app, { store, search, sections, noticeOf }) {
     if (isMisspelt(request, editUrl(name))) return reply.redirect(`${editUrl(name)}${queryOf(request)}`, 303)
     const page = await store.findSource(name)
     if (page === null) refuseHiddenName(name)
-    const { template, ...asked } =
-      /** @type {import('./sections.js').Asked & {template?: string}} */ (request.query)
+    const { template, proposal: id, ...asked } =
+      /** @type {import('./sections.js').Asked & {template?: string, proposal?: string}} */ (request.query)
+    const proposal = id !== undefined && proposals
+      ? await proposals.find(id, /** @type {Person} */ (personIn(request)))
+      : undefined
+    if (proposal?.content === '') return reply.redirect(proposalUrl(id), 303)
     const section = page && asked.section !== undefined ? await sections.find(page, asked) : undefined
     const begun = page === null && template !== undefined ? await templates.begin(template, name) : undefined
     return reply.type(HTML).send(renderFor(request, 'edit', {
@@ -136,12 +148,17 @@ function addForms (app, { store, search, sections, noticeOf }) {
         baseRevision: currentRevision(page),
         content: section?.text ?? page?.content ?? begun?.content ?? '',
         tags: (page?.tags ?? begun?.tags ?? []).join(', '),
+        ...proposal && proposedIn(proposal, page?.tags),
         ...section && { section: String(section.number), summary: summaryOf(section.title) }
       }),
       ...(page === null && { cancelUrl: '/', templates: await templates.offered(name) })
     }))
   })
 }
+
+/** @param {import('../proposals/model.js').Proposal} proposal @param {string[]} [tagsNow]  of the page */
+const proposedIn = ({ _id: id, base_revision: baseRevision, content, tags, summary }, tagsNow = []) =>
+  ({ proposal: String(id), baseRevision, content, tags: (tags ?? tagsNow).join(', '), summary })
 
 /** @param {string} name @param {boolean} isThere @param {string} [section] */
 function titleOf (name, isThere, section) {

@@ -4,20 +4,26 @@ import { editUrl, previewUrl, viewUrl } from '../pages/name.js'
 
 /** @import {FastifyRequest} from 'fastify' */
 /** @import {Attribution} from '../pages/commit.js' */
+/** @import {Change} from './change.js' */
 
 /**
- * `section`: the number of the only section whose text is shown, in the base revision.
- * @typedef {{baseRevision?: string | number, section?: string, content: string, tags: string} & Attribution} Typed
+ * `section`: the number of the only section whose text is shown, in the base revision. `proposal`: id of the proposal
+ * that it is.
+ * @typedef {{baseRevision?: string | number, section?: string, proposal?: string, content: string, tags: string} &
+ *   Attribution} Typed
  */
 
 /**
  * What views/editor.eta shows. Without a base revision, saving over an existing page is a conflict.
  * @param {string} name  of the page @param {Typed} typed
  */
-export const editor = async (name, { baseRevision = 0, section, content, tags, author = '', summary = '' }) => ({
+export const editor = async (
+  name, { baseRevision = 0, section, proposal, content, tags, author = '', summary = '' }
+) => ({
   editing: true,
   baseRevision,
   section,
+  proposal,
   textHtml: await escapeLong(content),
   tags,
   author,
@@ -34,7 +40,7 @@ export const editor = async (name, { baseRevision = 0, section, content, tags, a
  * @returns {Typed}
  */
 export function typedIn ({ body }, content) {
-  const { tags = '', section, author, summary, base_revision: baseRevision } =
-    /** @type {{tags?: string | string[], section?: string} & import('./change.js').Change} */ (body)
-  return { baseRevision, section, content, tags: [tags].flat().join(', '), author, summary }
+  const { tags = '', section, proposal, author, summary, base_revision: baseRevision } =
+    /** @type {{tags?: string | string[], section?: string, proposal?: string} & Change} */ (body)
+  return { baseRevision, section, proposal, content, tags: [tags].flat().join(', '), author, summary }
 }

@@ -29,10 +29,14 @@ const MarkersLeft = createError(
  * @property {Revision | null} base  the text that the author began with; null: not known, erased, or there was none
  */
 /** @typedef {{revision: number, merged: number | null}} Saved  `merged`: the other's revision that is merged in */
+/** What waits for a review. @typedef {{proposal: import('../proposals/model.js').Proposal}} Proposed */
 
 /**
- * `typed`: what the author saw of the text; without, all of it.
- * @typedef {{attribution: Attribution, precondition: Precondition, baseRevision?: number, typed?: string}} Edit
+ * `typed`: what the author saw of the text; without, all of it. `save`: instead of the store's.
+ * @typedef {(name: string, text: {content: string, tags?: string[]}, attribution: Attribution,
+ *   precondition: Precondition) => Promise<{revision: number} | Proposed>} Save
+ * @typedef {{attribution: Attribution, precondition: Precondition, baseRevision?: number, typed?: string, save?: Save}}
+ *   Edit
  */
 
 /**
@@ -44,13 +48,15 @@ export function createMergeSave ({ store, history, pool }) {
    * Saves; when someone else has saved since, merges both changes. Saves nothing when the page has them already.
    * @param {string} name @param {{content: string, tags?: string[]}} text  Markdown
    * @param {Edit} edit
-   * @returns {Promise<Saved | {conflict: Conflict}>} a conflict: nothing is saved
+   * @returns {Promise<Saved | (Proposed & {merged: number | null}) | {conflict: Conflict}>} a conflict: nothing is
+   *   saved
    * @throws {Error} 422 when markers of an earlier conflict are left in what was typed; as `store.save`, except
    *   StaleEdit
    */
-  async function mergeSave (name, text, { attribution, precondition, baseRevision = 0, typed = text.content }) {
+  async function mergeSave (name, text, edit) {
+    const { attribution, precondition, baseRevision = 0, typed = text.content, save = store.save } = edit
     if (hasMarkers(typed)) throw new MarkersLeft()
-    const saved = await saveUnlessStale(name, text, attribution, precondition)
+    const saved = await unlessStale(save(name, text, attribution, precondition))
     if (saved !== null) return { ...saved, merged: null }
     const found = baseRevision === 0 ? null : await history.findBase(name, baseRevision)
     const base = found === null || found.deleted ? null : found
@@ -65,20 +71,10 @@ export function createMergeSave ({ store, history, pool }) {
       if (conflicts > 0 || attempt > ATTEMPTS_MAX || (tags?.length ?? 0) > TAGS_MAX) {
         return { conflict: { content, tags, newest, base } }
       }
-      const again = await saveUnlessStale(name, { content, tags }, attribution, basePrecondition(merged))
+      const again = await unlessStale(save(name, { content, tags }, attribution, basePrecondition(merged)))
       if (again !== null) return { ...again, merged }
     }
   }
-
-  /**
-   * @param {string} name @param {{content: string, tags?: string[]}} text
-   * @param {Attribution} attribution @param {Precondition} precondition
-   */
-  const saveUnlessStale = (name, text, attribution, precondition) =>
-    store.save(name, text, attribution, precondition).catch((error) => {
-      if (error instanceof StaleEdit) return null
-      throw error
-    })
 
   /** @param {Revision | null} base @param {string} mine @param {PageSource} newest */
   function mergeTexts (base, mine, { content: theirs, revision }) {
@@ -92,6 +88,12 @@ export function createMergeSave ({ store, history, pool }) {
 }
 
 /** @typedef {ReturnType<typeof createMergeSave>} MergeSave */
+
+/** @template T @param {Promise<T>} saving @returns {Promise<T | null>} */
+const unlessStale = (saving) => saving.catch((error) => {
+  if (error instanceof StaleEdit) return null
+  throw error
+})
 
 /** @param {string[] | undefined} tags  undefined: as they are @param {string[] | undefined} others */
 const isSame = (tags, others = []) => tags === undefined || tags.join() === others.join()

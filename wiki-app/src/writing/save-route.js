@@ -1,4 +1,5 @@
 import createError from '@fastify/error'
+import { personIn } from '../access/access.js'
 import { sayError } from '../say-error.js'
 import { t } from '../language.js'
 import { HTML, renderFor, wantsHtml } from '../views.js'
@@ -9,6 +10,8 @@ import { currentRevision } from '../pages/head.js'
 import { hasMarkers } from './markers.js'
 import { historyUrl, viewUrl, writableName } from '../pages/name.js'
 import { SECTION_SCHEMA } from './sections.js'
+import { sendProposed } from '../proposals/answer.js'
+import { ID_SCHEMA, proposalUrl } from '../proposals/addresses.js'
 import { canonicalTags, TAGS_SCHEMA } from '../pages/tags.js'
 import { sendAccepted } from '../deferred/deferred-saves.js'
 import { withoutDatabase } from '../deferred/without-database.js'
@@ -18,6 +21,8 @@ import { refuseNewHiddenName } from '../pages/visible.js'
 /** @import {FastifyInstance, FastifyReply, FastifyRequest} from 'fastify' */
 /** @import {AnswerableError} from '../http/problem.js' */
 /** @import {Context} from './edit-routes.js' */
+/** @import {Proposing} from '../proposals/saving.js' */
+/** @import {Typed} from './editor-view.js' */
 /** @import {Conflict} from './merge-save.js' */
 
 const FORM = 'application/x-www-form-urlencoded'
@@ -27,7 +32,7 @@ const CONTENT_SCHEMA = {
   type: 'object',
   required: ['content'],
   additionalProperties: false,
-  properties: { content: { type: 'string' }, tags: TAGS_SCHEMA, section: SECTION_SCHEMA, ...CHANGE_PROPERTIES }
+  properties: { content: { type: 'string' }, tags: TAGS_SCHEMA, section: SECTION_SCHEMA, proposal: ID_SCHEMA, ...CHANGE_PROPERTIES }
 }
 
 const NoText = createError('WIKI_NO_TEXT', '“content” must not be empty. To remove a page, delete it.', 400)
@@ -40,7 +45,7 @@ const SectionByProgram = createError(
  * @param {FastifyInstance} app @param {Context} context
  */
 export function addSave (app, context) {
-  const { store, deferred } = context
+  const { store, proposing, deferred } = context
 
   /** @param {FastifyRequest} request @param {FastifyReply} reply */
   async function saveText (request, reply) {
@@ -57,7 +62,8 @@ export function addSave (app, context) {
       const edit = { attribution: change, condition: conditionOf(request), representation: DOCUMENT }
       return sendAccepted(reply, await deferred.save(name, { content, tags }, edit))
     }
-    const saved = await store.save(name, { content, tags }, change, preconditionOf(request))
+    const saved = await proposing.save(name, { content, tags }, change, preconditionOf(request))
+    if ('proposal' in saved) return sendProposed(reply, saved.proposal)
     reply.header('page-revision', saved.revision)
     if (saved.created) reply.code(201).header('location', viewUrl(name))
     return { name, revision: saved.revision, content_bytes: saved.contentBytes, created: saved.created }
@@ -76,18 +82,22 @@ async function saveForm (context, name, content, request, reply) {
   try {
     const { base_revision: base } = /** @type {import('./change.js').Change} */ (request.body)
     const tags = tagsIn(request)
-    const attribution = changeIn(request)
+    const { settle, ...saving } = await savingOf(context, request)
     await refuseNewHiddenName(store, name)
     const whole = await wholeText(context, name, content, request)
     const result = await mergeSave(name, { content: whole.content, tags }, {
-      attribution,
+      ...saving,
       precondition: preconditionOf(request),
       baseRevision: base === undefined ? undefined : Number(base),
       typed: content
     })
     if ('conflict' in result) {
-      return await showConflict(context, { name, mine: whole.content, ...result }, request, reply)
+      const typed = typedIn(request, whole.content)
+      return await showConflict(context, { name, typed, ...result }, request, reply)
     }
+    // The browser forgets its draft.
+    if ('proposal' in result) return reply.redirect(`${proposalUrl(result.proposal._id)}?saved=0`, 303)
+    await settle(name, result.revision)
     const { revision, merged } = result
     reply.header('page-revision', revision)
     const query = `?saved=${revision}${merged === null ? '' : `&merged=${merged}`}`
@@ -95,6 +105,18 @@ async function saveForm (context, name, content, request, reply) {
   } catch (error) {
     return showRefusal(/** @type {AnswerableError} */ (error), name, content, request, reply)
   }
+}
+
+/**
+ * @param {Context} context @param {FastifyRequest} request
+ * @returns {ReturnType<Proposing['begin']>} how the form is saved
+ */
+async function savingOf ({ proposing, proposals }, request) {
+  const attribution = changeIn(request)
+  const { proposal } = /** @type {{proposal?: string}} */ (request.body)
+  const person = personIn(request)
+  if (proposal !== undefined && proposals && person) return proposing.begin(proposal, person, attribution)
+  return { attribution, save: proposing.save, settle: async () => {} }
 }
 
 /**
@@ -128,21 +150,24 @@ async function showRefusal (error, name, content, request, reply) {
 
 /**
  * Also what each side changed since the text that the author began with.
- * @param {Context} context @param {{name: string, mine: string, conflict: Conflict}} found
+ * @param {Pick<Context, 'store' | 'oldRevisions'>} context
+ * @param {{name: string, typed: Typed, conflict: Conflict}} found  `typed`: the whole text
  * @param {FastifyRequest} request @param {FastifyReply} reply
  */
-async function showConflict ({ store, oldRevisions }, { name, mine, conflict }, request, reply) {
+export async function showConflict ({ store, oldRevisions }, { name, typed, conflict }, request, reply) {
+  const { content: mine } = typed
   const { newest, base, content, tags } = conflict
   // The page's revisions moved along: saving under its new name merges.
   const movedTo = newest === null ? await store.findRedirect(name) : null
   const moved = movedTo === null ? null : await store.findSource(movedTo)
-  const typed = typedIn(request, content)
+  const ofMine = typed.proposal ? t('What the proposal changes') : t('What you changed')
   // The text is shown even if a comparison fails.
   const compare = async (/** @type {string} */ title, /** @type {string} */ before, /** @type {string} */ after) =>
     ({ title, difference: await oldRevisions.compare(before, after).catch(() => null) })
   return reply.code(409).type(HTML).send(renderFor(request, 'merge', {
     ...await editor(movedTo ?? name, {
       ...typed,
+      content,
       // The whole text.
       section: undefined,
       baseRevision: movedTo === null ? currentRevision(newest) : typed.baseRevision,
@@ -158,7 +183,7 @@ async function showConflict ({ store, oldRevisions }, { name, mine, conflict }, 
         ? [compare(
             t('What revision {{revision}} changed', { revision: newest.revision }), base.content, newest.content)]
         : []),
-      ...(base ? [compare(t('What you changed'), base.content, mine)] : []),
+      ...(base ? [compare(ofMine, base.content, mine)] : []),
       ...(newest && !base ? [compare(t('From the newest text to yours'), newest.content, mine)] : [])
     ]),
     viewUrl: viewUrl(movedTo ?? name),
