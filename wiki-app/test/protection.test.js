@@ -295,6 +295,8 @@ test('a save that is answered before it is stored is refused when it is stored',
   assert.equal(refused.status, 'failed')
   assert.equal(refused.problem.status, 403)
   assert.match(refused.problem.detail, /“Law” is protected \(the law\)/)
+  await protect(app, 'Law', { review: true })
+  assert.match((await settled(app, (await save('editor')).json())).problem.detail, /changes of “Law” wait for a review/)
   assert.equal(await count(), 0)
   assert.equal((await settled(app, (await save('admin')).json())).status, 'saved')
 })
@@ -306,6 +308,17 @@ test('edits that are committed together are refused one by one', async (t) => {
   const statuses = (await Promise.all(saves)).map(({ statusCode }) => statusCode)
   assert.deepEqual(statuses, [403, 201, 403, 201, 201])
   assert.equal(await count(), 3)
+
+  await protect(app, 'Law', { subpages: true, review: true })
+  const proposals = await Promise.all(['Law', 'd', 'Law/x'].map((name) => put(app, name, 'x', 'editor')))
+  assert.deepEqual(proposals.map(({ statusCode }) => statusCode), [202, 201, 202])
+  const [law, , below] = proposals.map((answer) => answer.json().url)
+  await send(app, 'POST', { url: `${below}/withdraw` }, 'editor')
+  const ends = await Promise.all([
+    ...[law, below, law].map((url) => send(app, 'POST', { url: `${url}/publish` }, 'admin')), put(app, 'e')
+  ])
+  assert.deepEqual(ends.map(({ statusCode }) => statusCode).sort(), [200, 201, 409, 409], 'one fails, the others do not')
+  assert.equal(await count(), 6)
 })
 
 test('a wiki that knows nobody by name says that it protects nothing', async (t) => {

@@ -144,6 +144,7 @@ function addForms (app, { store, search, sections, proposals, noticeOf }) {
       sectionIsGone: section === null && page !== null,
       templateIsMissing: begun === null,
       ...await noticeOf(request, name),
+      proposalBy: proposal?.author,
       ...await editor(name, {
         baseRevision: currentRevision(page),
         content: section?.text ?? page?.content ?? begun?.content ?? '',

@@ -126,6 +126,65 @@ async function manage (page, look) {
   await look('an account in the file')
 }
 
+/**
+ * What waits for a review, as an administrator.
+ * @param {import('fastify').FastifyInstance} app @param {Page} page @param {(what: string) => Promise<void>} look
+ */
+async function review (app, page, look) {
+  const put = async (/** @type {string} */ by, /** @type {string} */ content) => (await app.inject({
+    method: 'PUT',
+    url: `/api/v1/pages/Review%2F${LONG}`,
+    headers: bearer(by),
+    payload: { content, summary: LONG, tags: [by] }
+  })).json()
+  await page.goto('/edit/proposals')
+  await look('proposals, none yet')
+  await app.inject({
+    method: 'PUT', url: '/api/v1/protections/Review', headers: bearer('admin'), payload: { subpages: true, review: true }
+  })
+  await put('admin', 'a\n\nb\n')
+  const ids = []
+  for (const content of [`c ${'x'.repeat(300)}\n\nb\n`, 'd\n\nb\n']) ids.push((await put('editor', content)).id)
+  await put('admin', 'a\n\nc\n')
+  await page.goto('/edit/proposals')
+  await look('proposals')
+  await page.goto(`/edit/proposal/${ids[0]}`)
+  await look('a proposal')
+  await page.getByRole('link', { name: 'Change it, then publish' }).click()
+  await page.getByText('“Save” publishes it').waitFor()
+  await look('the editor with a proposal')
+  await page.goto(`/edit/proposal/${ids[0]}`)
+  await page.getByRole('button', { name: 'Publish' }).click()
+  await page.getByText('Saved as revision 3').waitFor()
+  await page.goto(`/edit/proposal/${ids[1]}`)
+  await page.getByRole('button', { name: 'Publish' }).click()
+  await page.getByRole('heading', { name: 'Both texts' }).waitFor()
+  await look('a proposal that conflicts')
+  await page.goto(`/edit/proposal/${ids[1]}`)
+  await page.getByLabel('Why you decline it').fill(LONG)
+  await page.getByRole('button', { name: 'Decline' }).click()
+  await page.getByText('There are none.').waitFor()
+  await page.goto(`/edit/proposal/${ids[1]}`)
+  await look('a declined proposal')
+}
+
+/**
+ * As an editor: the form forgets its draft once it is a proposal.
+ * @param {Page} page @param {(what: string) => Promise<void>} look
+ */
+async function propose (page, look) {
+  await page.goto('/edit/text/Review/new')
+  await look('the editor of a reviewed page')
+  await page.getByLabel('Text, in').fill('proposed')
+  await page.getByRole('button', { name: 'Save' }).click()
+  await page.getByText('This waits for a review').waitFor()
+  await look('a proposal, for its author')
+  await page.getByRole('link', { name: 'Your proposals' }).click()
+  await page.getByRole('heading', { name: 'Your proposals' }).waitFor()
+  await look('proposals of an author')
+  assert.equal(await page.evaluate(() => localStorage.getItem('draft /edit/text/Review/new')), null)
+}
+
 const ATTACHED = 'a file that is no picture'
 
 /** Kinds of pages that an address leads to, in a wiki that everybody may write. */
@@ -360,6 +419,7 @@ for (const [where, options, widths] of DEVICES) {
         await look('a digest by mail')
         await manage(page, look)
         await eraseOne(app, page, look)
+        await review(app, page, look)
         await page.goto('/edit/revert-author')
         await look('taking back an author’s changes')
         await page.getByLabel('The author’s name').fill('editor')
@@ -376,6 +436,7 @@ for (const [where, options, widths] of DEVICES) {
     }
 
     await signIn('editor')
+    await propose(page, look)
     await page.goto('/edit/text/Home')
     await page.getByLabel('Text, in').fill('kept')
     await page.context().clearCookies()
