@@ -3,15 +3,14 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import { MongoClient, ObjectId } from 'mongodb'
 import { BROWSER, get, useWiki } from './helper.js'
-import { bearer, cookieOf, peopleOnly, post, USERS } from './people.js'
+import { bearer, cookieOf, peopleOnly, post, tokenOf, USERS } from './people.js'
 import { sha256 } from '../src/access/users.js'
 
 /** @typedef {import('fastify').FastifyInstance} App */
 
 const wiki = useWiki()
-const OTHERS = ['Ana', 'Bor'].map((name) => ({
-  ...USERS[0], name, role: name === 'Ana' ? 'editor' : 'admin', tokens: [{ label: 'x', sha256: sha256(`stevec_${name}`) }]
-}))
+const OTHERS = [['Ana', 'editor'], ['Bor', 'admin']].map(([name, role]) =>
+  ({ ...USERS[0], name, role, tokens: [{ label: 'x', sha256: sha256(tokenOf(name)) }] }))
 
 /** @param {App} app @param {string} method @param {string} url @param {any} payload @param {string} by */
 const send = (app, method, url, payload, by) => app.inject({
@@ -35,7 +34,7 @@ async function review (app, name, rule = {}) {
 }
 
 /** @param {App} app @param {string} name @returns {Promise<string>} */
-const textOf = async (app, name) => (await send(app, 'GET', `/api/v1/pages/${name}`, undefined, 'reader')).json().content
+const textOf = async (app, name) => (await get(app, `/api/v1/pages/${name}`)).json().content
 
 /** @param {App} app @param {string} id @param {string} verb @param {string} [by] @param {object} [payload] */
 const act = (app, id, verb, by = 'admin', payload = undefined) =>
@@ -80,7 +79,7 @@ test('editors propose, and administrators publish', async (t) => {
     for (const page of ['/edit/protection', '/edit/people']) {
       assert.match((await open(page, admin)).body, /href="\/edit\/proposals">1 proposal waits for a review</, page)
     }
-    assert.match((await open('/edit/proposals', admin)).body, new RegExp(`href="${url}"[^]*Rules[^]*editor[^]*why &lt;`))
+    assert.match((await open('/edit/proposals', admin)).body, new RegExp(`"${url}"[^]*Rules[^]*editor[^]*why &lt;`))
 
     const published = await post(app, `${url}/publish`, {}, admin)
     assert.deepEqual([published.statusCode, published.headers.location], [303, '/wiki/Rules?saved=2'])
@@ -217,7 +216,8 @@ test('editors propose, and administrators publish', async (t) => {
       await put(app, name, { content: 'a\n\nb\n' }, 'admin')
       await review(app, name)
     }
-    const [moved, gone] = [await propose(app, 'Old', { content: 'a\n\nB\n' }), await propose(app, 'Gone', { content: 'c' })]
+    const moved = await propose(app, 'Old', { content: 'a\n\nB\n' })
+    const gone = await propose(app, 'Gone', { content: 'c' })
     await send(app, 'POST', '/api/v1/pages/Old/rename', { to: 'New' }, 'admin')
     await send(app, 'DELETE', '/api/v1/pages/Gone', undefined, 'admin')
     assert.match((await open(`/edit/proposal/${moved}`, admin)).body, /renamed to “<a href="\/wiki\/New"/)
@@ -262,8 +262,9 @@ test('editors propose, and administrators publish', async (t) => {
     const wrong = await post(app, '/edit/text/Mine', { ...taken, proposal: '{"$gt":""}' }, admin)
     assert.equal(wrong.statusCode, 400)
     assert.match((await open(ana, admin)).body, /a &lt;script&gt;secret/)
-    assert.equal((await send(app, 'PUT', '/api/v1/protections/x', { role: 'editor', review: true }, 'admin')).statusCode,
-      400)
+    const rule = { role: 'editor', review: true }
+    assert.equal((await send(app, 'PUT', '/api/v1/protections/x', rule, 'admin')).statusCode, 400)
+    assert.equal((await send(app, 'POST', '/wiki/Mine', taken, 'Ana')).statusCode, 400, 'a program proposes anew')
   })
 
   await t.test('there are limits, for a person and for the wiki', async () => {

@@ -9,6 +9,5 @@ export const proposalUrl = (id) => `/edit/proposal/${id}`
 /** As programs read it. @param {unknown} id  of a proposal */
 export const proposalApiUrl = (id) => `${API_PREFIX}/proposals/${id}`
 
-/** @param {string} id  as in addresses */
-const ID = '^[0-9a-f]{24}$'
-export const ID_SCHEMA = { type: 'string', pattern: ID }
+/** Of a proposal, in addresses and forms. */
+export const ID_SCHEMA = { type: 'string', pattern: '^[0-9a-f]{24}$' }

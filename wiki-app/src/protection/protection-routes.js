@@ -49,7 +49,8 @@ export async function protectionRoutes (app, options) {
     if (!wantsHtml(request)) return { protections: rules.map(factsOf) }
     const { name: asked = '' } = /** @type {{name?: string}} */ (request.query)
     const name = asked === '' ? '' : writableName(asked)
-    const { subpages = false, role = 'admin', review = false, reason = '' } = rules.find(({ _id }) => _id === name) ?? {}
+    const { subpages = false, role = 'admin', review = false, reason = '' } =
+      rules.find(({ _id }) => _id === name) ?? {}
     return reply.type(HTML).send(renderFor(request, 'protection', {
       title: t('Protected pages'),
       items: rules.map(shown),

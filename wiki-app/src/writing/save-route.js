@@ -32,12 +32,23 @@ const CONTENT_SCHEMA = {
   type: 'object',
   required: ['content'],
   additionalProperties: false,
-  properties: { content: { type: 'string' }, tags: TAGS_SCHEMA, section: SECTION_SCHEMA, proposal: ID_SCHEMA, ...CHANGE_PROPERTIES }
+  properties: {
+    content: { type: 'string' },
+    tags: TAGS_SCHEMA,
+    section: SECTION_SCHEMA,
+    proposal: ID_SCHEMA,
+    ...CHANGE_PROPERTIES
+  }
 }
 
 const NoText = createError('WIKI_NO_TEXT', '“content” must not be empty. To remove a page, delete it.', 400)
 const SectionByProgram = createError(
   'WIKI_SECTION_BY_PROGRAM', 'Only the editor’s form saves a section. Send the whole text, without “section”.', 400
+)
+const ProposalByProgram = createError(
+  'WIKI_PROPOSAL_BY_PROGRAM',
+  'Only the editor’s form changes a proposal. Send the text without “proposal”, then withdraw the other one.',
+  400
 )
 
 /**
@@ -55,6 +66,7 @@ export function addSave (app, context) {
     if (content === '' && section === undefined) throw new NoText()
     if (wantsHtml(request)) return saveForm(context, name, content, request, reply)
     if (section !== undefined) throw new SectionByProgram()
+    if (proposalIn(request) !== undefined) throw new ProposalByProgram()
     const tags = tagsIn(request)
     const change = changeIn(request)
     await refuseNewHiddenName(store, name)
@@ -113,7 +125,7 @@ async function saveForm (context, name, content, request, reply) {
  */
 async function savingOf ({ proposing, proposals }, request) {
   const attribution = changeIn(request)
-  const { proposal } = /** @type {{proposal?: string}} */ (request.body)
+  const proposal = proposalIn(request)
   const person = personIn(request)
   if (proposal !== undefined && proposals && person) return proposing.begin(proposal, person, attribution)
   return { attribution, save: proposing.save, settle: async () => {} }
@@ -195,6 +207,9 @@ export async function showConflict ({ store, oldRevisions }, { name, typed, conf
 
 /** @param {FastifyRequest} request */
 const sectionIn = ({ body }) => /** @type {{section?: string}} */ (body).section
+
+/** @param {FastifyRequest} request */
+const proposalIn = ({ body }) => /** @type {{proposal?: string}} */ (body).proposal
 
 /** @param {FastifyRequest} request */
 const tagsIn = ({ body }) => canonicalTags(/** @type {{tags?: string | string[]}} */ (body).tags)

@@ -140,7 +140,10 @@ async function review (app, page, look) {
   await page.goto('/edit/proposals')
   await look('proposals, none yet')
   await app.inject({
-    method: 'PUT', url: '/api/v1/protections/Review', headers: bearer('admin'), payload: { subpages: true, review: true }
+    method: 'PUT',
+    url: '/api/v1/protections/Review',
+    headers: bearer('admin'),
+    payload: { subpages: true, review: true }
   })
   await put('admin', 'a\n\nb\n')
   const ids = []
