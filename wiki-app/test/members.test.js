@@ -153,6 +153,8 @@ test('a removed person leaves the history and nothing else, so that a namesake g
   await save(app, 'Bees', 'They fly.', token)
   await app.inject({ method: 'PUT', url: '/api/v1/watching/pages/Bees', headers: token })
   const admin = await cookieOf(app, 'admin')
+  await post(app, '/edit/protection', { name: 'Flowers', review: 'true' }, admin)
+  assert.equal((await save(app, 'Flowers', 'They smell.', token)).statusCode, 202, 'proposed')
   const unsure = await post(app, '/edit/people/remove', { name: 'Ana' }, admin)
   assert.equal(unsure.statusCode, 400, 'one press of a button in a form is not enough')
   assert.match(unsure.body, /Nothing was changed/)
