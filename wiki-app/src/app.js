@@ -51,6 +51,11 @@ import { SHORT_LINK_ROUTE, shortLinkRoute } from './short-links/short-link-route
 import { careRoutes } from './search/care-routes.js'
 import { searchRoutes } from './search/search-routes.js'
 import { present } from './site/site.js'
+import { groupsRoutes } from './spaces/groups-routes.js'
+import { placed } from './spaces/placed.js'
+import { spaceReadingRoutes } from './spaces/reading-routes.js'
+import { spacesPlugin } from './spaces/plugin.js'
+import { spacesRoutes } from './spaces/spaces-routes.js'
 import { statusRoutes } from './status/status-routes.js'
 import { watchingRoutes } from './watching/routes.js'
 import { newPageRoute } from './writing/new-page-route.js'
@@ -170,7 +175,16 @@ async function registerRoutes (app, { config, services, counter, processes, fast
   const clientKey = createClientKey(config.TRUSTED_PROXIES)
 
   await app.register(writeLimit, { perMinute: config.WRITES_PER_MINUTE, clientKey, redis: services.redis })
-  await app.register(access, { mode: config.ACCESS, closed: config.READ_ACCESS === 'members', users, sessions, secure })
+  const { privateSpaces } = services
+  await app.register(access, {
+    mode: config.ACCESS,
+    closed: config.READ_ACCESS === 'members',
+    users,
+    sessions,
+    secure,
+    spaces: privateSpaces?.finding
+  })
+  if (privateSpaces) await app.register(spacesPlugin, privateSpaces.finding)
   await app.register(contentParsers, { maxBytes: config.PAGE_MAX_BYTES })
   await app.register(healthRoutes, { database })
   await app.register(statusRoutes, { ...services, processes, file: config.STATUS_FILE })
@@ -188,13 +202,14 @@ async function registerRoutes (app, { config, services, counter, processes, fast
     savedNotice: createSavedNotice({ policy, isPurged: purges?.isPurged }),
     cache: services.originCache,
     watch: services.purgeLogWatch,
+    findSpace: privateSpaces?.finding.find,
     ...quick
   })
   await app.register(treeRoute, { store, policy })
   await app.register(newPageRoute, { store })
   for (const routes of [searchRoutes, careRoutes]) await app.register(routes, { store, search, policy })
   const { watching, digests } = services
-  await app.register(editRoutes, services)
+  await app.register(placed(editRoutes, privateSpaces?.inside), services)
   await app.register(shortLinkForms, { links: services.shortLinks, publicUrl: config.PUBLIC_URL })
   await app.register(historyRoutes, { store, history, oldRevisions, policy })
   await app.register(changesRoutes, { history, policy, publicUrl: config.PUBLIC_URL })
@@ -224,8 +239,11 @@ async function registerRoutes (app, { config, services, counter, processes, fast
  * @param {{clientKey: (request: import('fastify').FastifyRequest) => string, secure: boolean}} options
  */
 async function registerPeople (app, config, services, { clientKey, secure }) {
-  const { users, sessions, members, audit, account, identities, erasure, passwordMail, proposals } = services
-  if (!users || !sessions || !members || !audit || !account || !identities || !erasure || !proposals) return
+  const {
+    users, sessions, members, audit, account, identities, erasure, passwordMail, proposals, privateSpaces
+  } = services
+  if (!users || !sessions || !members || !audit || !account || !identities || !erasure || !proposals ||
+    !privateSpaces) return
   const { PUBLIC_URL: publicUrl, OIDC_NEW_PEOPLE: newRole } = config
   const provider = await loadProvider(config, app.log)
   const elsewhere = provider && { label: provider.label, url: BEGIN_URL }
@@ -233,6 +251,9 @@ async function registerPeople (app, config, services, { clientKey, secure }) {
   const forgottenUrl = passwordMail && FORGOTTEN_URL
   await app.register(membersRoutes, { members, users, proposals, publicUrl, mail: passwordMail })
   await app.register(auditRoutes, { audit })
+  await app.register(spacesRoutes, privateSpaces)
+  await app.register(groupsRoutes, privateSpaces)
+  await app.register(spaceReadingRoutes, { ...privateSpaces, policy: services.policy })
   await app.register(eraseRoutes, { erasure, users })
   await app.register(accountRoutes, { account, passwords, elsewhere, addresses: passwordMail?.addresses })
   await app.register(signInRoutes, { sessions, passwords, secure, elsewhere, forgottenUrl })

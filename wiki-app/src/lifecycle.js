@@ -7,7 +7,7 @@ export const lifecycle = fp(
   /** @type {import('fastify').FastifyPluginAsync<{services: import('./services.js').Services}>} */
   async function lifecycle (app, { services }) {
     const { database, store, originCache, oldRevisions, renderer, purges, redis, replica, presence } = services
-    const { pictureUpkeep, words, queue, deferred, failures, digests, purgeLogWatch } = services
+    const { pictureUpkeep, words, queue, deferred, failures, digests, purgeLogWatch, privateSpaces } = services
     app.addHook('onReady', pictureUpkeep.open).addHook('onClose', pictureUpkeep.close)
     app.addHook('onReady', async () => {
       /** @type {unknown} */
@@ -16,6 +16,9 @@ export const lifecycle = fp(
         await services.refuseOtherForms(db)
         if (deferred) await failures.prepare(db)
         await migrate({ db, migrations: store.migrations, log: app.log })
+        if (privateSpaces) {
+          await migrate({ db, migrations: privateSpaces.migrations, log: app.log, records: 'space_migrations' })
+        }
         await pictureUpkeep.claim(db).catch((error) => {
           if (error instanceof ConfigError) refusal = error
           throw error
@@ -33,6 +36,7 @@ export const lifecycle = fp(
     app.addHook('onClose', database.close)
     app.addHook('onReady', async () => { words.open() }).addHook('onClose', words.close)
     app.addHook('onClose', oldRevisions.close)
+    if (privateSpaces) app.addHook('onClose', privateSpaces.close)
     app.addHook('onClose', renderer.close).addHook('onClose', store.close)
     // Not awaited: the wiki is ready before its rendering thread.
     app.addHook('onListen', async () => {

@@ -25,7 +25,7 @@ import { defineModels } from './pages/model.js'
 import { createOldRevisions } from './history/old-revisions.js'
 import { createQueue } from './queue/queue.js'
 import { createSearch } from './search/search.js'
-import { createPageStore } from './pages/store.js'
+import { createPageStore, NO_PURGES } from './pages/store.js'
 import { createGuard } from './protection/guard.js'
 import { defineRules } from './protection/model.js'
 import { createProtections } from './protection/protections.js'
@@ -39,6 +39,7 @@ import { createPresence } from './shared/presence.js'
 import { redisLevel } from './short-links/levels.js'
 import { defineShortLinks } from './short-links/model.js'
 import { createShortLinks } from './short-links/store.js'
+import { beginSpaces, createSpaceServices } from './spaces/services.js'
 import { createAuthorsPool } from './threads/authors.js'
 import { createFanOut } from './watching/fan-out.js'
 import { createWords } from './words/words.js'
@@ -110,8 +111,9 @@ export function createServices (config, log, parts) {
   const renderer = watched(rendering, metrics?.timed, tracing?.rendering)
   const { shortLinks, refuseOtherForms } = shortLinksOf(config, { models, connection, redis, replica, tracing })
   const guard = config.ACCESS === 'users' ? createGuard(defineRules(connection)) : undefined
-  const stored = { models, renderer, shortLinks, guard, log, ...ofCaching(caching) }
-  const { pages, queue, later, fanOut } = pagesOf(stored, { purgeLog, database, config, tracing })
+  const begun = guard && beginSpaces(database, guard)
+  const stored = { models, renderer, shortLinks, guard: begun?.guards.ofPublic, log, ...ofCaching(caching) }
+  const { pages, queue, later, fanOut, works } = pagesOf(stored, { purgeLog, database, config, tracing })
   const store = watched(pages, metrics?.counted, tracing?.changing)
   const saving = createSaving({ config, log, store, shortLinks, renderer, models, database, redis, metrics })
   const history = createHistory(models, createHistories(models))
@@ -120,8 +122,14 @@ export function createServices (config, log, parts) {
   const pictures = createPictures({
     config, log, connection, createS3: parts.createS3, later, purges: stored.purges
   })
+  const privateSpaces = begun && createSpaceServices(begun, {
+    config, database, publicModels: models, purges: stored.purges ?? NO_PURGES, later, people, renderer, log,
+    pool: authors, makeOldRevisions, readsAtOnce: config.PAGE_READS_AT_ONCE
+  })
+  Object.assign(works, privateSpaces?.works)
   return {
     ...people,
+    privateSpaces,
     database,
     models,
     metrics,
@@ -222,7 +230,7 @@ function pagesOf (parts, { purgeLog, database: { connection, isUnavailable }, co
   const later = purgeLog ? purgeLog.before(queue.add) : queue.add
   const pages = createPageStore({ ...parts, ...storeSettingsOf(config, tracing), later, fanOut: fanOut?.add })
   Object.assign(works, pages.works, fanOut?.works)
-  return { pages, queue, later, fanOut }
+  return { pages, queue, later, fanOut, works }
 }
 
 /** @param {Config} config @param {{connection: Connection, models: Models}} parts @returns {FanOut | undefined} */

@@ -28,8 +28,8 @@ for (const file of readdirSync(DIRECTORY)) {
  *   'authors' | 'delete' | 'revert' | 'resend' | 'picture' | 'revert-author' | 'reverted-author' |
  *   'import' | 'imported' | 'import-report' | 'api' | 'status' | 'short-link' | 'topic' | 'watching' | 'watch' |
  *   'digest-link' | 'forgotten' | 'sitemap' | 'sitemap-index' | 'care' | 'people' | 'member' | 'member-link' |
- *   'invitation' | 'account' | 'audit' | 'tree' | 'onward' | 'erase' | 'erased' | 'protection' |
- *   'proposal' | 'proposals'} View
+ *   'in-space' | 'space-pages' | 'space-changes' | 'spaces' | 'groups' | 'proposal' | 'proposals' |
+ *   'invitation' | 'account' | 'audit' | 'tree' | 'onward' | 'erase' | 'erased' | 'protection'} View
  */
 
 /**
@@ -52,7 +52,8 @@ export const renderView = (view, data, { mode, person }) => eta.render(`@${view}
 })
 
 /** @param {import('fastify').FastifyRequest} request @param {View} view @param {object} data  as for `renderView` */
-export const renderFor = (request, view, data) => renderView(view, data, readerOf(request))
+export const renderFor = (request, view, data) =>
+  renderView(view, { ...data, space: /** @type {any} */ (request).space?._id }, readerOf(request))
 
 /** @param {import('fastify').FastifyRequest} request @returns {Reader} */
 export const readerOf = (request) => ({

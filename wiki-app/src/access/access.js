@@ -2,6 +2,7 @@ import createError from '@fastify/error'
 import cookie from '@fastify/cookie'
 import fp from 'fastify-plugin'
 import { isUnsafe } from '../http/same-origin.js'
+import { canonicalName } from '../pages/name.js'
 import { wantsHtml } from '../views.js'
 import { keepFromCaches } from './private-answers.js'
 import { isForm } from './resend.js'
@@ -9,8 +10,10 @@ import { defaultDemand, isPersonal, suffices } from './roles.js'
 import { sessionCookies } from './session-cookies.js'
 
 /** @import {FastifyPluginAsync, FastifyRequest} from 'fastify' */
+/** @import {WithoutDatabase} from '../http/limit-handlers.js' */
 /** @import {Services} from '../services.js' */
 /** @import {AccessMode, Demand, Role} from './roles.js' */
+/** @import {Space} from '../spaces/model.js' */
 
 const ReadOnly = createError(
   'WIKI_READ_ONLY',
@@ -48,6 +51,13 @@ const RoleTooLow = createError(
   403
 )
 
+const NotOfSpace = createError(
+  'WIKI_NOT_OF_SPACE',
+  '“%s” and the names below it are a private space, and no group of yours has the role %s there. ' +
+    'An administrator of the space, or of the wiki, can change that.',
+  403
+)
+
 export const SIGN_IN_URL = '/edit/sign-in'
 export const SIGN_OUT_URL = '/edit/sign-out'
 /** A name of 200 characters, each of four percent-encoded bytes, fits. */
@@ -56,7 +66,9 @@ export const TARGET_MAX_CHARS = 4_000
 /** RFC 6750 §3 */
 const CHALLENGE = { 'www-authenticate': 'Bearer realm="stevec"' }
 
-/** @typedef {{name: string, role: Role}} Person */
+/** `role`: in a private space, the one there. @typedef {{name: string, role: Role}} Person */
+
+/** @typedef {{role?: Demand, identifies?: boolean, placed?: boolean, withoutDatabase?: WithoutDatabase}} Config */
 
 /** @param {FastifyRequest} request @returns {Person | null} null: no role is demanded, or writers have no names */
 export const personIn = (request) => /** @type {Person | null} */ (request.getDecorator('person'))
@@ -67,6 +79,9 @@ export const nameOfPerson = (request) => /** @type {Person} */ (personIn(request
 /** @param {import('fastify').FastifyInstance} app @returns {AccessMode} */
 export const modeOf = (app) => app.getDecorator('accessMode')
 
+/** The private space of the page in the address, if the route looks for it. @param {FastifyRequest} request */
+export const spaceIn = (request) => /** @type {Space | null} */ (request.getDecorator('space'))
+
 /** Whether reading takes a role (READ_ACCESS=members). @param {import('fastify').FastifyInstance} app */
 export const isPrivate = (app) => /** @type {boolean} */ (app.getDecorator('isPrivate'))
 
@@ -76,12 +91,13 @@ export const cookieIn = ({ headers, server }, name) =>
 
 /**
  * Where a route demands no role, the client is not identified, so that a cache can answer for it; unless the route
- * says `identifies`. `closed`: reading takes a role, too, at all routes that do not say `forStrangers`.
+ * says `identifies`. `closed`: reading takes a role, too, at all routes that do not say `forStrangers`. Where a route is
+ * `placed` and its page is in a private space, the role is the one in that space.
  */
 export const access = fp(
   /** @type {FastifyPluginAsync<Pick<Services, 'users' | 'sessions'> & {mode: AccessMode, closed: boolean,
-   *   secure: boolean}>} */
-  async function access (app, { mode, closed, users, sessions, secure }) {
+   *   secure: boolean, spaces?: Finding}>} */
+  async function access (app, { mode, closed, users, sessions, secure, spaces }) {
     /** @type {{method: string | string[], url: string, role: Demand, config: object}[]} */
     const rules = []
     app.decorate('rules', rules)
@@ -89,6 +105,7 @@ export const access = fp(
     app.decorate('isPrivate', closed)
     app.decorateRequest('person', null)
     app.decorateRequest('signInFirst', null)
+    app.decorateRequest('space', null)
     if (mode === 'users') await app.register(cookie, { hook: false })
     const takesCookie = createTakesCookie(closed)
     const { name } = sessionCookies({ secure, closed })
@@ -103,14 +120,15 @@ export const access = fp(
 
     app.addHook('onRequest', (request, reply, done) => {
       const isNowhere = request.is404
-      const { role = closed && !isNowhere ? 'reader' : 'anyone', identifies = closed && isNowhere } =
-        /** @type {{role?: Demand, identifies?: boolean}} */ (request.routeOptions.config)
-      if (role === 'anyone') {
+      const { role = closed && !isNowhere ? 'reader' : 'anyone', identifies = closed && isNowhere, placed = false } =
+        /** @type {Config} */ (request.routeOptions.config)
+      const isPlaced = placed && spaces !== undefined
+      if (role === 'anyone' && !isPlaced) {
         if (!identifies) return done()
         sessionUserOf(request).then((user) => { know(request, user); done() }, done)
         return
       }
-      admit(request, role).then((admitted) => {
+      (isPlaced ? enter(request, role) : admit(request, /** @type {Role} */ (role))).then((admitted) => {
         if (admitted) done()
         else reply.header('cache-control', 'private, no-store').redirect(signInUrl(request.url), 303)
       }, done)
@@ -122,12 +140,20 @@ export const access = fp(
 
     if (closed) app.addHook('onSend', keepFromCaches)
 
+    /** @param {FastifyRequest} request @param {Demand} demanded @returns {Promise<boolean>} as `admit` */
+    async function enter (request, demanded) {
+      const space = await spaceOf(/** @type {Finding} */ (spaces), request)
+      request.setDecorator('space', space)
+      if (space === null) return demanded === 'anyone' || admit(request, demanded)
+      return admit(request, demanded === 'anyone' ? 'reader' : demanded, space)
+    }
+
     /**
-     * @param {FastifyRequest} request @param {Role} demanded
+     * @param {FastifyRequest} request @param {Role} demanded @param {Space | null} [space]
      * @returns {Promise<boolean>} false: redirect to the sign-in form
      * @throws {Error} 401, 403
      */
-    async function admit (request, demanded) {
+    async function admit (request, demanded, space = null) {
       if (mode === 'open') {
         if (demanded === 'admin') throw new NoAdmins()
         return true
@@ -136,7 +162,7 @@ export const access = fp(
       const user = await userOf(request)
       if (user === null) {
         if (!takesCookie(request) || !wantsHtml(request)) {
-          const Refusal = closed && demanded === 'reader' && !isUnsafe(request.method) ? ReadersOnly : TokenNeeded
+          const Refusal = (closed || space) && demanded === 'reader' && !isUnsafe(request.method) ? ReadersOnly : TokenNeeded
           throw Object.assign(new Refusal(), { headers: CHALLENGE })
         }
         if (isUnsafe(request.method)) {
@@ -148,11 +174,42 @@ export const access = fp(
         }
         return false
       }
+      if (space !== null) return enterAs(request, demanded, space, user)
       know(request, user)
       if (!suffices(user.role, demanded)) throw new RoleTooLow(user.name, user.role, demanded)
       return true
     }
+
+    /**
+     * @param {FastifyRequest} request @param {Role} demanded @param {Space} space @param {Person} user
+     * @returns {Promise<true>} @throws {Error} 403, the same for all pages, whether they exist or not
+     */
+    async function enterAs (request, demanded, space, user) {
+      const role = await /** @type {Finding} */ (spaces).roleIn(space, user)
+      if (role === null || !suffices(role, demanded)) throw new NotOfSpace(space._id, demanded)
+      know(request, { name: user.name, role })
+      return true
+    }
   })
+
+/** @typedef {Pick<import('../spaces/find-space.js').FindSpace, 'find' | 'roleIn'>} Finding */
+
+/**
+ * @param {Finding} spaces @param {FastifyRequest} request
+ * @returns {Promise<Space | null>} null also for what can be no name: the handler says so
+ */
+async function spaceOf ({ find }, request) {
+  const { name, '*': rest } = /** @type {Record<string, string>} */ (request.params)
+  const { withoutDatabase } = /** @type {Config} */ (request.routeOptions.config)
+  try {
+    return await find(canonicalName(name ?? rest ?? /** @type {Record<string, string>} */ (request.query).space ?? ''))
+  } catch (error) {
+    // A save that waits for the database is refused there, if it may not be stored.
+    const isOfName = /** @type {{statusCode?: number}} */ (error).statusCode === 400
+    if (isOfName || withoutDatabase?.(request)) return null
+    throw error
+  }
+}
 
 /** @param {import('fastify').RouteOptions} route @param {boolean} closed @returns {Demand} */
 function demandOf ({ url, method, config = {} }, closed) {

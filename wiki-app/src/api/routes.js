@@ -5,6 +5,7 @@ import { isPrivate } from '../access/access.js'
 import { jsonParser } from '../http/content-parsers.js'
 import { sendRevalidated } from '../http/send-revalidated.js'
 import { site } from '../site/site.js'
+import { placed } from '../spaces/placed.js'
 import { API_PREFIX } from '../views.js'
 import { readNumbers } from './address.js'
 import { JSON_TYPE } from './answers.js'
@@ -68,14 +69,16 @@ const createDocument = () => ({
 
 /**
  * @typedef {Pick<Services, 'store' | 'history' | 'oldRevisions' | 'search' | 'importFiles' | 'importSlots' |
- *   'policy' | 'links' | 'deferred' | 'findStatus' | 'watching' | 'protections' | 'proposals' | 'proposing'>} Parts
+ *   'policy' | 'links' | 'deferred' | 'findStatus' | 'watching' | 'protections' | 'proposals' | 'proposing' |
+ *   'privateSpaces'>} Parts
  * @type {import('fastify').FastifyPluginAsync<Parts & {pictures: FileStore, pictureMaxBytes: number,
  *   subscriptions?: Subscriptions, counter: import('../counter.js').Counter, archived: () =>
  *   AsyncIterable<import('../archive/zip.js').ZipItem>}>}
  */
 export async function apiRoutes (app, {
   store, history, oldRevisions, search, pictures, pictureMaxBytes, archived, importFiles, importSlots, counter, policy,
-  links, deferred, findStatus, watching, subscriptions, protections, proposals, proposing
+  links, deferred, findStatus, watching, subscriptions, protections, proposals, proposing,
+  privateSpaces
 }) {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', { parseAs: 'string' }, jsonParser(app))
@@ -107,10 +110,10 @@ export async function apiRoutes (app, {
       reply.header('cache-control', 'no-store')
       done()
     })
-    await api.register(fp(pageApi), { store, policy, deferred, proposals, proposing })
+    await api.register(fp(placed(pageApi, privateSpaces?.inside)), { store, policy, deferred, proposals, proposing })
     await api.register(fp(saveApi), { findStatus, deferred })
     await api.register(fp(searchApi), { search, policy })
-    await api.register(fp(historyApi), { store, history, oldRevisions, policy })
+    await api.register(fp(placed(historyApi, privateSpaces?.inside)), { store, history, oldRevisions, policy })
     await api.register(fp(protectionApi), { protections })
     if (proposals) await api.register(proposalApi, { proposals, proposing })
     if (watching) await api.register(fp(watchingApi), { watching })

@@ -25,12 +25,13 @@ const DUPLICATE_KEY = 11_000
 
 /**
  * Each migration runs in one process at a time; the others wait.
- * @param {{db: Db, migrations: Migration[], log: Pick<FastifyBaseLogger, 'warn'>, leaseMs?: number}} options
+ * @param {{db: Db, migrations: Migration[], log: Pick<FastifyBaseLogger, 'warn'>, leaseMs?: number, records?: string}}
+ *   options  `records`: the collection that knows which are applied
  * @throws {Error} what a migration throws; the next call continues it
  */
-export async function migrate ({ db, migrations, log, leaseMs = LEASE_MS }) {
+export async function migrate ({ db, migrations, log, leaseMs = LEASE_MS, records: name = 'migrations' }) {
   /** @type {Collection<Applied>} */
-  const records = db.collection('migrations')
+  const records = db.collection(name)
   const applied = new Set((await records.find({}, { projection: { _id: 1 } }).toArray()).map(({ _id }) => _id))
   const newest = migrations.at(-1)?.number ?? 0
   const unknown = [...applied].filter((number) => number > newest)

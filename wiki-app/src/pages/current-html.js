@@ -81,7 +81,7 @@ export function createCurrentHtml ({ Pages, targets, later, renderer, runExclusi
     await runExclusive(name, () => inTransaction(Pages.db, async (session) => {
       const page = await Pages.findOne(same, { links: 1, html: 1, modified_at: 1 }, { session }).lean().exec()
       if (page === null) return
-      const missing = await targets.missing(rendered.links, session)
+      const missing = await targets.missing(rendered.links, session, name)
       const links = [{ before: others(name, page.links), after: others(name, rendered.links) }]
       await later(countsOf({ name, links, missing }), session)
       const { html_hash: hash, rendered_at: at, ...rest } = storedFields(name, rendered, page.modified_at, missing)
@@ -117,7 +117,8 @@ export function createCurrentHtml ({ Pages, targets, later, renderer, runExclusi
         return null
       }
       const before = bytesOf(page.html)
-      const html = withMissing(before.toString(), await targets.missing(others(page._id, now.links)))
+      const missing = await targets.missing(others(page._id, now.links), undefined, page._id)
+      const html = withMissing(before.toString(), missing)
       const changed = html.equals(before) ? {} : made(html, page.modified_at)
       const update = { $set: { ...changed, links_outdated: null } }
       const stored = Pages.updateOne(same, update).exec()

@@ -16,9 +16,12 @@ export const OUTDATED_LINKS = 'outdated-links'
 
 /**
  * Within the transaction that changes a page.
- * @param {Models} models @param {{later: Later}} options  `later`: writes down what is to be done after it
+ * @typedef {(page: string, session?: ClientSession) => Promise<(name: string) => boolean>} MayTell
+ * @param {Models} models
+ * @param {{later: Later, mayTell?: MayTell}} options  `later`: writes down what is to be done after it; `mayTell`: of
+ *   which names a page may show that they are missing
  */
-export function createLinkTargets ({ Pages, Targets }, { later }) {
+export function createLinkTargets ({ Pages, Targets }, { later, mayTell }) {
   /**
    * @param {string} name @param {{after?: string, limit: number, session?: ClientSession}} options
    * @returns {Promise<string[]>} names of pages, without the page itself, in NAME_ORDER
@@ -79,8 +82,12 @@ export function createLinkTargets ({ Pages, Targets }, { later }) {
       return linking.length < MARKED_AT_ONCE ? null : linking[linking.length - 1]
     },
 
-    /** @param {string[]} names @param {ClientSession} [session] @returns {Promise<Set<string>>} */
-    async missing (names, session) {
+    /**
+     * @param {string[]} links @param {ClientSession} [session] @param {string} [page]  that has the links
+     * @returns {Promise<Set<string>>}
+     */
+    async missing (links, session, page = '') {
+      const names = mayTell === undefined || links.length === 0 ? links : links.filter(await mayTell(page, session))
       if (names.length === 0) return new Set()
       /** @type {{_id: string}[]} */
       const there = await Targets

@@ -141,20 +141,19 @@ const tagSchema = new mongoose.Schema({
 // On `_id` alone, the database allows no other collation than its own.
 tagSchema.index({ _id: 1, pages: 1 }, { name: 'by_name', collation: NAME_ORDER })
 
-/** @param {import('mongoose').Connection} connection */
-export const defineModels = (connection) => ({
-  Pages: /** @type {Model<Page>} */ (
-    /** @type {unknown} */ (connection.model('Page', pageSchema))
-  ),
-  Revisions: /** @type {Model<Revision>} */ (
-    /** @type {unknown} */ (connection.model('Revision', revisionSchema))
-  ),
-  Targets: /** @type {Model<Target>} */ (
-    /** @type {unknown} */ (connection.model('Target', targetSchema))
-  ),
-  Tags: /** @type {Model<Tag>} */ (
-    /** @type {unknown} */ (connection.model('Tag', tagSchema))
-  )
-})
+/**
+ * @param {import('mongoose').Connection} connection
+ * @param {string} [prefix]  of the collections, where pages are stored apart, see spaces/
+ */
+export const defineModels = (connection, prefix = '') => {
+  const define = (/** @type {string} */ name, /** @type {mongoose.Schema} */ schema) =>
+    /** @type {unknown} */ (connection.model(prefix + name, schema, prefix + schema.get('collection')))
+  return {
+    Pages: /** @type {Model<Page>} */ (define('Page', pageSchema)),
+    Revisions: /** @type {Model<Revision>} */ (define('Revision', revisionSchema)),
+    Targets: /** @type {Model<Target>} */ (define('Target', targetSchema)),
+    Tags: /** @type {Model<Tag>} */ (define('Tag', tagSchema))
+  }
+}
 
 /** @typedef {ReturnType<typeof defineModels>} Models */

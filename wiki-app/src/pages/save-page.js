@@ -69,7 +69,7 @@ export const createPreview = ({ targets, renderer }) =>
    */
   async function preview (content, name) {
     const { contentBytes, html, links } = await renderer.render(content, { yields: true })
-    const missing = await targets.missing(links.filter((link) => link !== name))
+    const missing = await targets.missing(links.filter((link) => link !== name), undefined, name)
     const marked = withMissing(html, missing)
     return { content_bytes: contentBytes, html: name === undefined ? marked : withoutTitle(marked, name) }
   }

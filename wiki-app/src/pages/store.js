@@ -20,7 +20,7 @@ import { createSubpages } from './subpages.js'
 /** @typedef {ReturnType<typeof createPageStore>} PageStore */
 
 /** @type {Purges} */
-const NO_PURGES = { ofCommits: () => [], ofCounted: () => [], ofEverything: () => [], added: () => {} }
+export const NO_PURGES = { ofCommits: () => [], ofCounted: () => [], ofEverything: () => [], added: () => {} }
 
 /** @type {import('./commit.js').MovedLinks} */
 const NO_LINKS = { move: async () => new Map(), forget: async () => {} }
@@ -38,18 +38,19 @@ const TOGETHER = { strategy: 'group-commit', max: 1_000, waitMs: 0 }
  * All names are canonical.
  * @typedef {{models: import('./model.js').Models, renderer: Renderer, later: Later, readsAtOnce: number}} Required
  * @typedef {{purges?: Purges, shortLinks?: import('./commit.js').MovedLinks, saving?: import('./commit.js').Saving,
- *   fanOut?: import('./commit.js').FanOutEdits, guard?: import('../protection/guard.js').WriteGuard}} Optional
+ *   fanOut?: import('./commit.js').FanOutEdits, guard?: import('../protection/guard.js').WriteGuard,
+ *   mayTell?: import('./link-targets.js').MayTell}} Optional
  * @typedef {Required & Optional} Parts
  * @typedef {Pick<Parameters<typeof createPageReads>[0], 'createLoader' | 'readAfter'>} OfReads
  * @param {Parts & OfReads & {log: Pick<import('fastify').FastifyBaseLogger, 'warn'>}} parts
  */
 export function createPageStore ({
   models, renderer, purges = NO_PURGES, later, shortLinks = NO_LINKS, fanOut = NO_FAN_OUT, guard = NO_GUARD,
-  saving = SYNC, readsAtOnce, createLoader, readAfter, log
+  saving = SYNC, readsAtOnce, createLoader, readAfter, mayTell, log
 }) {
   const { Pages } = models
   const runExclusive = createKeyedMutex()
-  const targets = createLinkTargets(models, { later })
+  const targets = createLinkTargets(models, { later, mayTell })
   const subpages = createSubpages(models)
   const currentHtml = createCurrentHtml({ Pages, targets, later, renderer, runExclusive, log })
   const context = {

@@ -110,7 +110,8 @@ function createWritePages ({ models: { Pages }, targets, currentHtml }) {
    */
   return async function writePages (accepted, now, session) {
     const linked = new Set(accepted.flatMap(({ links }) => links))
-    const missing = await targets.missing([...linked], session)
+    // Where it matters which page has a link, each edit is a transaction.
+    const missing = await targets.missing([...linked], session, accepted[0].edit.name)
     await driverOf(Pages).bulkWrite(accepted.map((each) => {
       const { past } = each.edit
       const state = stateAfter(each, past?.at ?? now, missing)

@@ -39,6 +39,14 @@ const ACTS = {
   'published-changed': () => t('changed and published a proposal for'),
   declined: () => t('declined a proposal for'),
   unprotected: () => t('ended the protection of'),
+  'space-made': () => t('made the private space'),
+  'space-removed': () => t('removed the private space'),
+  granted: ({ role }) => t('gave a group the role {{role}} in the private space', { role: roleName(role) }),
+  'grant-ended': () => t('ended the role of a group in the private space'),
+  'group-made': () => t('made the group'),
+  'group-removed': () => t('removed the group'),
+  joined: () => t('added to a group:'),
+  left: () => t('took out of a group:'),
   erased: ({ revisions }) => t('erased the revisions {{revisions}} of', { revisions: String(revisions) })
 }
 

@@ -11,7 +11,10 @@ const ACTS_PER_PAGE = 100
 
 const NoAdminAnyMore = createError('WIKI_NO_ADMIN_ANY_MORE', 'You are not an administrator any more.', 403)
 
-/** @typedef {{name: string, inFile: boolean}} Actor  an administrator; `inFile`: of USERS_FILE */
+/**
+ * An administrator. `inFile`: of USERS_FILE; `ofSpace`: of a private space, which the change itself confirms.
+ * @typedef {{name: string, inFile: boolean, ofSpace?: boolean}} Actor
+ */
 
 /**
  * What administrators did. A change and its line are one transaction.
@@ -26,7 +29,7 @@ export function createAudit ({ connection, models }) {
    * @param {Actor} actor @param {ClientSession} session
    */
   async function confirm (actor, session) {
-    if (actor.inFile) return
+    if (actor.inFile || actor.ofSpace) return
     const { matchedCount } = await members.updateOne(
       { _id: userKey(actor.name), role: 'admin', blocked_at: null }, { $set: { acted_at: new Date() } }, { session }
     )

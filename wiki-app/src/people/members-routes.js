@@ -10,6 +10,7 @@ import { isLine, LINE_RULE, NAME_MAX_CHARS } from '../access/users.js'
 import { PROPOSALS_URL } from '../proposals/addresses.js'
 import { PROTECTION_URL } from '../protection/addresses.js'
 import { readableTime } from '../readable.js'
+import { SPACES_URL } from '../spaces/addresses.js'
 import { HTML, renderFor, wantsHtml } from '../views.js'
 import { AUDIT_URL, invitationUrl, MEMBER_URL, MEMBERS_URL, memberUrl } from './addresses.js'
 import { LINK_MAX_MS } from './members.js'
@@ -107,6 +108,7 @@ function addReads (app, { members, users, proposals, mail }) {
       protectionUrl: PROTECTION_URL,
       openProposals: await proposals.countOpen(),
       proposalsUrl: PROPOSALS_URL,
+      spacesUrl: SPACES_URL,
       roles: ROLES,
       sendsMail: mail !== undefined,
       nameMaxChars: NAME_MAX_CHARS

@@ -22,6 +22,8 @@ export async function deleteOwn (connection, name, session) {
   for (const [collection, filterOf] of Object.entries(OWN)) {
     await connection.collection(collection).deleteMany(filterOf(userKey(name)), { session })
   }
+  const fromGroup = /** @type {any} */ ({ $pull: { members: { key: userKey(name) } } })
+  await connection.collection('groups').updateMany({ 'members.key': userKey(name) }, fromGroup, { session })
   await endSessions(connection, name, session)
 }
 

@@ -1,8 +1,7 @@
-import { randomUUID } from 'node:crypto'
 import createError from '@fastify/error'
 import { driverOf } from '../database/driver.js'
-import { belowOf, rangeBelow } from '../pages/subpage-names.js'
 import { RULES_MAX } from './guard.js'
+import { createOutwait } from './outwait.js'
 
 /** @import {Models} from '../pages/model.js' */
 /** @import {Audit} from '../people/audit.js' */
@@ -26,25 +25,9 @@ const NoRule = createError(
  * @param {(name: string) => boolean} parts.isInFile  whether USERS_FILE has that person
  */
 export function createProtections ({ models, guard, audit, isInFile }) {
-  const [rules, pages, targets] = [driverOf(guard.rules), driverOf(models.Pages), driverOf(models.Targets)]
+  const rules = driverOf(guard.rules)
+  const outwait = createOutwait(models)
   const actorOf = (/** @type {string} */ name) => ({ name, inFile: isInFile(name) })
-
-  /**
-   * A transaction that began before the rule does not see it. It changes one of the documents that are marked here: its
-   * page, or what is known of the name that it creates or of the names above that one (pages/subpages.js). So it is
-   * over once they are marked, or has to begin again.
-   * @param {string} name @param {boolean} subpages
-   */
-  async function outwait (name, subpages) {
-    const [mark, below] = [randomUUID(), rangeBelow(name)]
-    const covered = (/** @type {object} */ range) => subpages ? { $or: [{ _id: name }, { _id: range }] } : { _id: name }
-    await pages.updateMany(covered(below), { $set: { protection: mark } })
-    if (subpages) await targets.updateMany({ _id: below, is: 'page' }, { $set: { below: mark } })
-    await targets.updateOne(
-      { _id: name }, { $set: { below: mark }, $setOnInsert: { is: null, sources: 0 } }, { upsert: true })
-    const isUsed = await models.Pages.findOne(belowOf(name), { _id: 1 }).lean().exec() !== null
-    if (!isUsed) await targets.deleteOne({ _id: name, is: null, sources: 0 })
-  }
 
   return {
     find: guard.find,

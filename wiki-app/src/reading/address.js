@@ -2,6 +2,9 @@ import { canonicalName } from '../pages/name.js'
 
 /** @import {FastifyRequest} from 'fastify' */
 
+/** Pages of private spaces are read below it, see spaces/. */
+export const IN = '/edit/in'
+
 /** Of a route that ends in `/*`. @param {FastifyRequest} request @throws {Error} 400 */
 export const nameIn = (request) => canonicalName(askedName(request))
 
@@ -13,8 +16,9 @@ const askedName = ({ params }) => /** @type {{'*': string}} */ (params)['*']
  * @param {FastifyRequest} request @param {string} url  in canonical spelling, without a query
  */
 export function isMisspelt (request, url) {
+  const asked = request.url.startsWith(`${IN}/`) ? request.url.slice(IN.length) : request.url
   // With scheme and host (RFC 9112 §3.2.2): from a proxy, which stores nothing under it.
-  return request.url !== url && request.url.startsWith('/') && request.url.split('?', 1)[0] !== url
+  return asked !== url && asked.startsWith('/') && asked.split('?', 1)[0] !== url
 }
 
 /** @param {FastifyRequest} request @returns {string} the query with its question mark, '' when there is none */

@@ -9,6 +9,7 @@ import { viewUrl } from '../pages/name.js'
 import { PageMissing } from '../pages/page-errors.js'
 import { isConditional } from '../http/conditional-request.js'
 import { createBoundedReads } from './bounded-reads.js'
+import { sendWithin } from '../spaces/redirects.js'
 import { createCachingOf, View } from './view.js'
 
 /** @import {FastifyPluginAsync, FastifyReply, FastifyRequest} from 'fastify' */
@@ -18,6 +19,7 @@ import { createCachingOf, View } from './view.js'
 /** @import {FastPath} from '../http/fast-path.js' */
 /** @import {Note} from '../observe/request-log.js' */
 /** @import {Services} from '../services.js' */
+/** @import {FindSpace} from '../spaces/find-space.js' */
 /** @import {createSavedNotice} from './saved-notice.js' */
 /** @import {CachingOf} from './view.js' */
 /** @import {AccessMode} from '../access/roles.js' */
@@ -40,20 +42,20 @@ const HOME_SCHEMA = { querystring: { type: 'object', properties: { q: {}, after:
  * `home`: the name of the page at `/`; `watch`: for a policy with a bound. `runNow` returns undefined if the read would
  * have to queue.
  * @typedef {Pick<Services, 'store' | 'policy' | 'history'> &
- *   {cache?: OriginCache<View>, watch?: PurgeLogWatch, home: string}} Sources
+ *   {cache?: OriginCache<View>, watch?: PurgeLogWatch, home: string, findSpace?: FindSpace['find']}} Sources
  * @typedef {{fastPath: FastPath<View | null>, observe?: Note, isAvailable: () => boolean}} Quick
  * @typedef {{savedNotice: SavedNotice, runNow: <T>(read: () => Promise<T>) => Promise<T> | undefined}} Others
  * @type {FastifyPluginAsync<Sources & Quick & Others>}
  */
 export async function viewRoute (app, { home, cache, watch, fastPath, observe, isAvailable, runNow, ...services }) {
-  const { store, policy, history, savedNotice } = services
+  const { store, policy, history, savedNotice, findSpace } = services
   const mode = modeOf(app)
   const cachingOf = createCachingOf(policy)
   const reads = createReads({ store, cache, cachingOf, mode, isShared: !isPrivate(app) })
   const { read, lookUp, cachedOrRead } = watch && policy.boundMs !== undefined
     ? createBoundedReads(reads, { watch, boundMs: policy.boundMs, cachingOf })
     : reads
-  const answer = createAnswer({ store, savedNotice, cachingOf })
+  const answer = createAnswer({ store, savedNotice, cachingOf, findSpace })
   const invite = createInvitation({ history, policy, home })
 
   fastPath.use({
@@ -138,8 +140,24 @@ function createReads ({ store, cache, cachingOf, mode, isShared }) {
   return { read, lookUp, cachedOrRead }
 }
 
-/** @param {Pick<Sources, 'store'> & {savedNotice: SavedNotice, cachingOf: CachingOf}} parts */
-function createAnswer ({ store, savedNotice, cachingOf }) {
+/** @param {Pick<Sources, 'store' | 'findSpace'> & {savedNotice: SavedNotice, cachingOf: CachingOf}} parts */
+function createAnswer ({ store, savedNotice, cachingOf, findSpace = async () => null }) {
+  /**
+   * Only here a private space is looked for: it has no public page.
+   * @param {string} name @param {View | null} view @param {FastifyRequest} request @param {FastifyReply} reply
+   */
+  async function answerMissing (name, view, request, reply) {
+    if (await findSpace(name) !== null) return sendWithin(request, reply, viewUrl(name))
+    const page = view && view.page
+    // Not 301 (permanent): someone may create a page under the old name.
+    if (page?.redirect_to) {
+      withHeaders(reply, cachingOf(page)).header('page-revision', page.revision)
+      return reply.redirect(viewUrl(page.redirect_to), 302)
+    }
+    if (!wantsHtml(request)) throw new PageMissing(name)
+    return sendMissing(request, reply, { store, name, hasHistory: page !== null })
+  }
+
   /**
    * @param {string} name
    * @param {number | null} saved  the revision just saved; null for other views
@@ -147,16 +165,8 @@ function createAnswer ({ store, savedNotice, cachingOf }) {
    * @returns {unknown} for Fastify
    */
   return function answer (name, saved, view, request, reply) {
-    const page = view && view.page
-    // Not 301 (permanent): someone may create a page under the old name.
-    if (page?.redirect_to) {
-      withHeaders(reply, cachingOf(page)).header('page-revision', page.revision)
-      return reply.redirect(viewUrl(page.redirect_to), 302)
-    }
-    if (view === null || page === null || page.deleted_at != null) {
-      if (!wantsHtml(request)) throw new PageMissing(name)
-      return sendMissing(request, reply, { store, name, hasHistory: page !== null })
-    }
+    if (view === null || !view.isThere) return answerMissing(name, view, request, reply)
+    const { page } = view
     // The URL may have the number of a future edit, and must not keep the text before it.
     if (saved !== null) {
       reply.type(HTML).headers({ 'page-revision': page.revision, 'cache-control': 'private, no-store' })

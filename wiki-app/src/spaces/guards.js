@@ -1,0 +1,60 @@
+import createError from '@fastify/error'
+import { NO_GUARD } from '../protection/guard.js'
+
+/** @import {WriteGuard} from '../protection/guard.js' */
+/** @import {FindSpace} from './find-space.js' */
+
+const InSpace = createError(
+  'WIKI_IN_SPACE',
+  'Nothing was changed: “%s” is a name in the private space “%s”, and public pages do not go there. ' +
+    'Make the page in the space with this text, then delete the public one.',
+  409
+)
+const NotInSpace = createError(
+  'WIKI_NOT_IN_SPACE',
+  'Nothing was changed: “%s” is in no private space, or in one that is being made or removed. Load the page again.',
+  409
+)
+const LeavesSpace = createError(
+  'WIKI_LEAVES_SPACE',
+  'Nothing was renamed: “%s” is not in the private space of “%s”. ' +
+    'A page stays in its space: make a page with its text there, then delete this one.',
+  409
+)
+
+/**
+ * What the transactions of both stores ask before they write, so that a page is never stored in the wrong one. Spaces
+ * that come or go at the same time make them begin again, see spaces.js.
+ * @param {Pick<FindSpace, 'spacesOf'>} finding @param {WriteGuard} [protection]  of public pages
+ * @returns {{ofPublic: WriteGuard, ofSpaces: WriteGuard}}
+ */
+export function createSpaceGuards ({ spacesOf }, protection = NO_GUARD) {
+  return {
+    ofPublic: {
+      async refusals (writes, session) {
+        const spaceOf = await spacesOf(writes.map(({ name }) => name), session)
+        const refused = new Map(writes.flatMap(({ name }) => {
+          const space = spaceOf(name)
+          return space === null ? [] : [/** @type {[string, Error]} */ ([name, new InSpace(name, space._id)])]
+        }))
+        return new Map([...await protection.refusals(writes, session), ...refused])
+      },
+      follow: protection.follow
+    },
+    ofSpaces: {
+      async refusals (writes, session) {
+        const spaceOf = await spacesOf(writes.map(({ name }) => name), session)
+        return new Map(writes.flatMap(({ name }) => spaceOf(name)?.state === 'open'
+          ? []
+          : [/** @type {[string, Error]} */ ([name, new NotInSpace(name)])]))
+      },
+
+      async follow (moves, session) {
+        const spaceOf = await spacesOf(moves.flatMap(({ from, to }) => [from, to]), session)
+        for (const { from, to } of moves) {
+          if (spaceOf(from)?._id !== spaceOf(to)?._id) throw new LeavesSpace(to, from)
+        }
+      }
+    }
+  }
+}

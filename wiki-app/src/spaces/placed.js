@@ -1,0 +1,64 @@
+import { spaceIn } from '../access/access.js'
+import { keepFromCaches } from '../access/private-answers.js'
+
+/** @import {FastifyInstance, FastifyPluginAsync, RouteHandlerMethod} from 'fastify' */
+
+const METHODS = /** @type {const} */ (['get', 'post', 'put', 'delete', 'patch'])
+/** A pattern that ends with the name of a page, or has it. */
+const HAS_NAME = /\/\*$|\/:name(?:\/|$)/
+
+/** @typedef {{url: string, handler: RouteHandlerMethod}} Registered */
+
+/**
+ * Routes with two handlers each: one with the public services, one with those of the spaces. The name in the address
+ * decides, before either runs: see access.js, which also checks the person's role in the space.
+ * @template {object} Options @template {object} Inside
+ * @param {FastifyPluginAsync<Options>} plugin @param {Inside | undefined} inside  undefined: the wiki has no spaces
+ * @returns {FastifyPluginAsync<Options>}
+ */
+export const placed = (plugin, inside) => async (app, options) => {
+  const routes = /** @type {(app: FastifyInstance, options: Options) => Promise<void>} */ (plugin)
+  if (inside === undefined) return routes(app, options)
+  /** @type {Map<string, RouteHandlerMethod>} */
+  const handlers = new Map()
+  await routes(instead(app, (method, url, _options, handler) => { handlers.set(`${method} ${url}`, handler) }, false),
+    { ...options, ...inside })
+  app.addHook('onSend', (request, reply, payload, done) =>
+    spaceIn(request) === null ? done() : keepFromCaches(request, reply, payload, done))
+  await routes(instead(app, (method, url, given, handler) => {
+    const within = handlers.get(`${method} ${url}`)
+    if (!HAS_NAME.test(url) || within === undefined) return app[method](url, given, handler)
+    /** @type {RouteHandlerMethod} */
+    const either = function (request, reply) {
+      return (spaceIn(request) === null ? handler : within).call(this, request, reply)
+    }
+    app[method](url, { ...given, config: { .../** @type {any} */ (given).config, placed: true } }, either)
+  }, true), options)
+}
+
+/** @param {FastifyInstance} app @param {object} config  of all routes that are registered with the result */
+export const withConfig = (app, config) => instead(app, (method, url, options, handler) => {
+  app[method](url, { ...options, config: { .../** @type {any} */ (options).config, ...config } }, handler)
+}, true)
+
+/**
+ * @param {FastifyInstance} app
+ * @param {(method: (typeof METHODS)[number], url: string, options: object, handler: RouteHandlerMethod) => void} register
+ * @param {boolean} withHooks
+ * @returns {FastifyInstance} as `app`, but for what registers routes
+ */
+function instead (app, register, withHooks) {
+  const other = Object.create(app)
+  for (const method of METHODS) {
+    other[method] = (/** @type {string} */ url, /** @type {any} */ options, /** @type {any} */ handler) => {
+      if (handler === undefined) register(method, url, {}, options)
+      else register(method, url, options, handler)
+      return other
+    }
+  }
+  other.addHook = (/** @type {[any, any]} */ ...hook) => {
+    if (withHooks) app.addHook(...hook)
+    return other
+  }
+  return other
+}

@@ -1,0 +1,72 @@
+import { whileAvailable } from '../database/while-available.js'
+import { HTML_FACTOR_MAX } from '../markdown/renderer.js'
+import { createFindSpace } from './find-space.js'
+import { createGroups } from './groups.js'
+import { createSpaceGuards } from './guards.js'
+import { createSpaceLists } from './lists.js'
+import { defineSpaces } from './model.js'
+import { createSpaces } from './spaces.js'
+import { createSpaceStores } from './stores.js'
+
+/** @import {Database} from '../database/database.js' */
+/** @import {PageStore} from '../pages/store.js' */
+/** @import {Models} from '../pages/model.js' */
+/** @import {Purges} from '../pages/commit.js' */
+/** @import {peopleOf} from '../people/people.js' */
+/** @import {WriteGuard} from '../protection/guard.js' */
+/** @import {Later} from '../queue/queue.js' */
+/** @import {Config} from '../settings.js' */
+
+/** @typedef {ReturnType<typeof beginSpaces>} Begun */
+/** @typedef {ReturnType<typeof createSpaceServices>} SpaceServices */
+
+/**
+ * What the public store needs of the spaces.
+ * @param {Database} database @param {WriteGuard} [protection]
+ */
+export function beginSpaces ({ connection }, protection) {
+  const models = defineSpaces(connection)
+  const finding = createFindSpace(models)
+  return { models, finding, guards: createSpaceGuards(finding, protection) }
+}
+
+/**
+ * @typedef {Omit<Parameters<typeof createSpaceStores>[0], 'models' | 'find' | 'guard' | 'htmlMaxBytes' | 'purges'>}
+ *   OfStores
+ * @param {Begun} begun
+ * @param {OfStores & {config: Config, database: Database, publicModels: Models, purges: Purges, later: Later,
+ *   people: Pick<ReturnType<typeof peopleOf>, 'audit' | 'users' | 'members'>}} parts
+ */
+export function createSpaceServices ({ models, finding, guards }, parts) {
+  const { config, database, publicModels, purges, people: { audit, users, members }, ...others } = parts
+  if (!audit || !users || !members) throw new Error('spaces are for a wiki that knows people by name')
+  const { inside, works } = createSpaceStores({
+    ...others,
+    models: models.inside,
+    find: finding.find,
+    guard: guards.ofSpaces,
+    htmlMaxBytes: HTML_FACTOR_MAX * config.PAGE_MAX_BYTES
+  })
+  const { connection } = database
+  const spaces = createSpaces({
+    connection, models, publicModels, finding, audit, isInFile: users.isInFile, later: parts.later, purges,
+    home: config.HOME_PAGE
+  })
+  return {
+    works,
+    inside,
+    finding: whileAvailable({ find: finding.find, roleIn: finding.roleIn }, database),
+    spaces: whileAvailable(spaces, database),
+    groups: whileAvailable(createGroups({ models, audit, members, users }), database),
+    lists: whileAvailable(createSpaceLists({ models: models.inside, history: inside.history }), database),
+    /** @type {PageStore['migrations']} */
+    migrations: inside.store.migrations.filter(({ number }) => number > BORN_AFTER),
+    async close () {
+      await inside.oldRevisions.close()
+      await inside.store.close()
+    }
+  }
+}
+
+/** The last migration before there were spaces. */
+const BORN_AFTER = 7
