@@ -141,3 +141,56 @@ for (const [name, roleOf] of Object.entries(EDGES)) {
     for (const { directory } of [edge, origin]) assert.deepEqual(filesWith(directory, marks), [])
   })
 }
+
+for (const name of /** @type {const} */ (['edge', 'edge that follows the purge log', 'local'])) {
+  test(`${name}: a page of a private space is for its members alone, in either order of readers`, async (t) => {
+    const app = await wiki.build(t, { ...peopleOnly(t), CACHE_POLICY: 'ttl' })
+    await app.listen({ port: 0, host: '127.0.0.1' })
+    const { port: wikiPort } = /** @type {import('node:net').AddressInfo} */ (app.server.address())
+    const send = (/** @type {string} */ url, /** @type {object} */ payload, method = 'POST') => app.inject({
+      method: /** @type {'POST'} */ (method), url, payload, headers: { accept: 'application/json', ...bearer('admin') }
+    })
+    const origin = await startNginx(t, ([port]) => ({ role: 'origin', port, wikiPort }))
+    const edge = await startNginx(t, EDGES[name](origin.port))
+    const [member, other] = await Promise.all(['reader', 'editor'].map((each) => cookieOf(app, each)))
+    const ask = async (/** @type {string} */ url, /** @type {Record<string, string>} */ headers) => {
+      const answer = await fetch(edge.root + url, { headers: { ...BROWSER, ...headers }, redirect: 'manual' })
+      return { status: answer.status, text: await answer.text(), cacheControl: answer.headers.get('cache-control') }
+    }
+    assert.equal((await ask('/wiki/Team/a', {})).status, 404)
+    for (const [url, payload] of /** @type {[string, object][]} */ ([['/edit/spaces', { name: 'Team' }],
+      ['/edit/groups', { name: 'g' }], ['/edit/groups/add', { name: 'g', person: 'reader' }],
+      ['/edit/spaces/grant', { name: 'Team', group: 'g', role: 'reader' }]])) {
+      assert.ok((await send(url, payload)).statusCode < 300, url)
+    }
+    for (const each of ['a', 'b']) {
+      const saved = await send(`/api/v1/pages/Team%2F${each}`, { content: 'zanimivost' }, 'PUT')
+      assert.equal(saved.statusCode, 201, saved.body)
+    }
+    const urls = ['/edit/in/wiki/Team/', '/edit/in/raw/Team/', '/edit/in/history/Team/', '/wiki/Team/', '/raw/Team/',
+      '/history/Team/', '/api/v1/pages/Team%2F']
+    for (const [page, readers] of /** @type {const} */ ([['a', [member, {}, other, member]],
+      ['b', [{}, member, other, {}]]])) {
+      for (const below of urls) {
+        for (const reader of [...readers, ...readers]) {
+          const said = `${below}${page} ${JSON.stringify(reader)}`
+          const { status, text, cacheControl } = await ask(below + page, reader)
+          const isWithin = below.startsWith('/edit/in/')
+          const isApi = below.startsWith('/api/')
+          const expected = isApi ? 401 : !isWithin || reader !== other && reader !== member
+            ? 303
+            : reader === member ? 200 : 403
+          assert.equal(status, expected, said)
+          if (status !== 200) assert.ok(!text.includes('zanimivost'), said)
+          assert.match(String(cacheControl), /no-store/, said)
+        }
+      }
+      for (const [token, status] of /** @type {const} */ ([['reader', 200], ['editor', 403]])) {
+        const read = await ask(`/api/v1/pages/Team%2F${page}`, bearer(token))
+        assert.deepEqual([read.status, read.cacheControl], [status, 'private, no-store'])
+        assert.equal((await ask(`/api/v1/pages/Team%2F${page}`, {})).status, 401)
+      }
+    }
+    for (const { directory } of [edge, origin]) assert.deepEqual(filesWith(directory, [Buffer.from('zanimivost')]), [])
+  })
+}

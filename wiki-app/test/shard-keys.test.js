@@ -188,6 +188,20 @@ async function review (app, send) {
   }
   await send('GET', '/edit/proposals', undefined, editor)
   await send('DELETE', '/api/v1/protections/w')
+  await send('POST', '/edit/spaces', { name: 'Team' })
+  await send('POST', '/edit/groups', { name: 'g' })
+  await send('POST', '/edit/groups/add', { name: 'g', person: 'editor' })
+  await send('POST', '/edit/spaces/grant', { name: 'Team', group: 'g', role: 'editor' })
+  for (const content of ['one', 'two']) await send('PUT', '/api/v1/pages/Team%2Fa', { content })
+  for (const url of ['wiki/Team/a', 'history/Team/a', 'revision/Team/a/1', 'raw/Team/a', 'links/Team/a', 'tree/Team',
+    'difference/Team/a?from=1&to=2', 'pages?space=Team&q=a', 'changes?space=Team']) {
+    await send('GET', `/edit/in/${url}`)
+  }
+  for (const url of ['/edit/spaces', '/edit/groups']) await send('GET', url)
+  await send('DELETE', '/api/v1/pages/Team%2Fa')
+  await send('POST', '/edit/spaces/remove', { name: 'Team' })
+  await send('POST', '/edit/groups/take', { name: 'g', person: 'editor' })
+  await send('POST', '/edit/groups/remove', { name: 'g' })
 }
 
 /** Pages and lists, each also from its second part on. */

@@ -51,18 +51,236 @@ async function makeSpace (app, name) {
   }
 }
 
-test('smoke', async (t) => {
+/** Fills the parameters of each route that is only read. @param {string} word @returns {(pattern: string) => string[]} */
+const urlsFor = (word) => (pattern) => {
+  const name = `Team/${word}`
+  const url = pattern
+    .replace('/revision/*', `/revision/${name}/1`)
+    .replace('*', name)
+    .replace(':name', encodeURIComponent(name))
+    .replace(':tag', word).replace(':author', `${word}er`).replace(':revision', '1')
+    .replace(/:\w+/, 'a')
+  const queries = [...pattern.includes('difference') ? ['from=1&to=1'] : [],
+    ...pattern.startsWith('/edit/text') ? [`template=${name}`] : [],
+    ...LISTS.has(pattern) ? ['under=Team', `q=${word}`, `author=${word}er`, `space=Team&q=${word}`, `page=${name}`] : []]
+  return [url, ...queries.map((query) => `${url}?${query}`)]
+}
+
+/** They have parameters that say what is looked for. */
+const LISTS = new Set(['/pages', '/search', '/changes', '/changes.atom', '/edit/in/pages', '/edit/in/changes',
+  '/api/v1/pages', '/api/v1/search', '/api/v1/changes', '/api/v1/saves/:id', '/edit/new'])
+
+/** Without what differs from request to request. @param {import('./helper.js').Response} answer @param {string} word */
+function seen ({ statusCode, headers: { date, etag, ...headers }, body }, word) {
+  return JSON.stringify([statusCode, headers, body]).replaceAll(word, 'WORD')
+    .replace(/"request_id\\":\\"[^"]*"/g, '').replace(/<code>[^<]*<\/code>/g, '').replace(/\d+(?:\.\d+)? (?:ms|s)\b/g, '')
+}
+
+test('to strangers, and members without a group, a private page is as one that is not there', async (t) => {
+  const { app } = await start(t, { ...MAIL, CACHE_POLICY: 'ttl' })
+  await save(app, 'Home', 'public [[Team]]', bearer('editor'))
+  await makeSpace(app, 'Team')
+  const name = `Team/${WORD}`
+  const payload = { content: `${WORD} [[Team/${WORD}2]]\n`, tags: [WORD], summary: WORD }
+  assert.equal((await put(app, name, payload, `${WORD}er`)).statusCode, 201)
+  assert.equal((await put(app, name, { ...payload, content: `${WORD} again` }, `${WORD}er`)).statusCode, 200)
+  for (const other of ['Team', `${name}/${WORD}`, `Talk:${name}`, 'Team/gone', 'Team/former']) {
+    assert.equal((await put(app, other, payload, `${WORD}er`)).statusCode, 201)
+  }
+  await send(app, '/api/v1/pages/Team%2Fformer/rename', { to: `Team/${WORD}-renamed` }, 'teameditor')
+  await send(app, '/edit/delete/Team/gone', {}, 'teameditor')
+
+  const patterns = new Set(/** @type {any} */ (app).rules.flatMap(
+    (/** @type {{method: string | string[], url: string}} */ { method, url }) => [method].flat().includes('GET') ? url : []))
+  assert.ok(patterns.size > 90, String(patterns.size))
+  const other = 'skrivnoxx'
+  const [there, missing] = [urlsFor(WORD), urlsFor(other)]
+  const cookie = await cookieOf(app, 'editor')
+  for (const pattern of patterns) {
+    if (pattern === '/wiki/stevec' || pattern.startsWith('/assets/')) continue
+    const member = pattern.startsWith('/edit/') ? [{ ...BROWSER, ...cookie }] : [bearer('editor')]
+    for (const headers of [BROWSER, ...member, ...pattern.startsWith('/api/') ? [{}] : []]) {
+      const isSteady = !/^\/(?:status|api\/v1\/counter)/.test(pattern)
+      const others = missing(pattern)
+      for (const [index, url] of there(pattern).entries()) {
+        const answer = await get(app, url, /** @type {Record<string, string>} */ (headers))
+        const said = `${url} ${JSON.stringify(headers)}`
+        if (url === others[index] || !isSteady) {
+          assert.ok(!JSON.stringify([answer.headers, answer.rawPayload.toString('latin1')]).includes(WORD), said)
+        } else {
+          const same = await get(app, others[index], /** @type {Record<string, string>} */ (headers))
+          assert.equal(seen(answer, WORD), seen(same, other), said)
+        }
+        if (/Team/.test(url) && !pattern.startsWith('/api') && /^\/(?:wiki|history|raw|edit\/in)\/\*/.test(pattern)) {
+          assert.match(String(answer.headers['cache-control']), /no-store/, said)
+        }
+      }
+    }
+  }
+  for (const url of [`/wiki/${name}`, `/wiki/Talk:${name}`, '/wiki/Team/gone', '/wiki/Team/former', '/wiki/Team/never',
+    `/history/${name}?before=2`, `/revision/${name}/1`, `/raw/${name}`, `/difference/${name}?from=1&to=2`]) {
+    const answer = await get(app, url, BROWSER)
+    assert.deepEqual([answer.statusCode, answer.headers.location, answer.headers['cache-control']],
+      [303, `/edit/in${url}`, 'no-store'])
+  }
+})
+
+test('each role may in a space what its group may, and administrators of the wiki may all', async (t) => {
+  const { app, db } = await start(t)
+  await makeSpace(app, 'Team')
+  await put(app, 'Team/a', { content: `${WORD}\n\n- [ ] task\n\n[[Team/b]] [[Team/none]] [[Nowhere]] [[Other/c]]\n` })
+  await put(app, 'Team/b', { content: 'b [[Team/a]]' })
+  /** @param {string} by @param {string} url */
+  const read = async (by, url) => (await get(app, url, { ...BROWSER, ...bearer(by) })).statusCode
+  /** @param {string} by @param {string} name */
+  const grant = async (by, name) =>
+    (await send(app, '/edit/spaces/grant', { name: 'Team', group: name, role: 'reader' }, by)).statusCode
+
+  /** @type {[string, number, number, number][]} */
+  const table = [
+    ['reader', 403, 403, 404], ['editor', 403, 403, 404], ['teamreader', 200, 403, 404],
+    ['teameditor', 200, 200, 404], ['teamadmin', 200, 200, 204], ['admin', 200, 200, 204]
+  ]
+  for (const [by, reads, writes, administers] of table) {
+    for (const url of ['/edit/in/wiki/Team/a', '/edit/in/history/Team/a', '/edit/in/raw/Team/a', '/edit/in/tree/Team',
+      '/edit/in/revision/Team/a/1', '/edit/in/links/Team/b', '/edit/in/pages?space=Team&q=a',
+      '/edit/in/changes?space=Team', '/edit/in/revision/Team/a/1/authors']) {
+      assert.equal(await read(by, url), reads, `${by} ${url}`)
+    }
+    const got = await get(app, '/api/v1/pages/Team%2Fa', bearer(by))
+    assert.deepEqual([got.statusCode, got.headers['cache-control']], [reads, 'private, no-store'], by)
+    assert.equal(await read(by, '/edit/text/Team/a'), writes, by)
+    assert.equal(await read(by, '/edit/delete/Team/a'), writes, by)
+    assert.equal((await put(app, 'Team/a', { content: `${WORD}\n\n- [ ] task\n` }, by)).statusCode, writes, by)
+    assert.equal((await send(app, '/edit/preview/Team/a', { content: 'x' }, by)).statusCode, writes, by)
+    assert.equal((await send(app, '/wiki/Team/a', { content: WORD }, by)).statusCode, writes, by)
+    assert.equal(await grant(by, 'readers'), administers, by)
+  }
+  assert.equal(await read('admin', '/edit/in/wiki/Home'), 303, 'what is not private is at its own address')
+  assert.equal((await put(app, 'Home', { content: 'x' }, 'teameditor')).statusCode, 403, 'a reader elsewhere')
+
+  const shown = await get(app, '/edit/spaces', { ...BROWSER, ...bearer('teamreader') })
+  assert.match(shown.body, /href="\/edit\/in\/pages\?space=Team"/)
+  assert.doesNotMatch(shown.body, /<select/)
+  assert.doesNotMatch((await get(app, '/edit/spaces', { ...BROWSER, ...bearer('editor') })).body, /Team/)
+
+  // All of it is stored apart.
+  for (const collection of ['pages', 'revisions', 'tags', 'targets']) {
+    const found = JSON.stringify(await db.collection(collection).find({}, { projection: { html: 0 } }).toArray())
+    assert.ok(!found.includes('Team'), found)
+  }
+  await send(app, '/edit/spaces/grant', { name: 'Team', group: 'readers', role: 'none' }, 'teamadmin')
+  assert.equal(await read('teamreader', '/edit/in/wiki/Team/a'), 403, 'at once')
+  await send(app, '/edit/groups/remove', { name: 'editors' })
+  assert.equal(await read('teameditor', '/edit/in/wiki/Team/a'), 403)
+  const { acts } = (await get(app, '/edit/audit', bearer('admin'))).json()
+  const dids = acts.map((/** @type {{did: string}} */ { did }) => did)
+  for (const did of ['space-made', 'group-made', 'joined', 'granted', 'grant-ended', 'group-removed']) {
+    assert.ok(dids.includes(did), did)
+  }
+  assert.equal((await get(app, '/edit/audit', { ...BROWSER, ...bearer('admin') })).statusCode, 200)
+})
+
+test('all that is written goes to the space, and nothing crosses its border', async (t) => {
+  const { app } = await start(t)
+  await put(app, 'Free', { content: 'x' }, 'editor')
+  await put(app, 'Work/Old', { content: 'x' }, 'editor')
+  await put(app, 'Talk:Work/Else', { content: 'x' }, 'editor')
+  const refused = await send(app, '/edit/spaces', { name: 'Work' })
+  assert.deepEqual([refused.statusCode, /public pages \(2\).*\/pages\?under=Work/.test(refused.body)], [409, true])
+  for (const name of ['Work/Old', 'Talk:Work/Else']) await send(app, `/edit/delete/${name}`, {}, 'editor')
+  await makeSpace(app, 'Work')
+  await makeSpace(app, 'Team')
+  for (const [name, status] of [['Work', 409], ['Work/Inner', 409], ['Talk:Free', 400], ['Home', 400]]) {
+    assert.equal((await send(app, '/edit/spaces', { name })).statusCode, status, String(name))
+  }
+
+  const by = 'teameditor'
+  assert.equal((await put(app, 'Team/a', { content: 'one [[Team/none]] [[Nowhere]] [[Work/w]]' }, by)).statusCode, 201)
+  assert.equal((await put(app, 'Work/w', { content: 'w' }, by)).statusCode, 201)
+  const cookie = await cookieOf(app, by)
+  const view = async (/** @type {string} */ name) =>
+    (await get(app, `/edit/in/wiki/${name}`, { ...BROWSER, ...cookie })).body
+  assert.match(await view('Team/a'), /class="missing"[^>]*>Team\/none|Team\/none" class="missing"/)
+  assert.doesNotMatch((await view('Team/a')).replace(/<a [^>]*Team\/none[^]*?<\/a>/, ''), /class="missing"/)
+  assert.match(await view('Team/a'), /Private: members of the space/)
+
+  const form = await post(app, '/edit/text/Team/a', { content: 'two\n\n- [ ] task\n', base_revision: '1' }, cookie)
+  assert.equal(form.headers.location, '/wiki/Team/a?saved=2')
+  const ticked = await send(app, '/edit/task/Team/a', { base_revision: '2', task: '3', checked: 'true' }, by)
+  assert.equal(ticked.statusCode, 200, ticked.body)
+  assert.equal((await send(app, '/edit/topic/Talk:Team/a', { topic: 'T', content: 'said' }, by)).statusCode, 200)
+  assert.equal((await send(app, '/edit/revert/Team/a', { revision: 1 }, by)).statusCode, 200)
+  const conflict = await post(app, '/edit/text/Team/a', { content: 'mine', base_revision: '2' }, cookie)
+  assert.equal(conflict.statusCode, 409)
+  assert.match(conflict.body, /Two edits/)
+
+  for (const [from, to] of [['Team/a', 'Public'], ['Team/a', 'Work/b'], ['Free', 'Team/b']]) {
+    const url = `/api/v1/pages/${encodeURIComponent(from)}/rename`
+    const renamed = await send(app, url, { to }, from === 'Free' ? 'editor' : by)
+    assert.equal(renamed.statusCode, 409, renamed.body)
+    assert.match(renamed.json().detail, /private space/)
+  }
+  const inside = await send(app, '/edit/rename/Team/a', { to: 'Team/moved' }, by)
+  assert.equal(inside.statusCode, 201, inside.body)
+  const led = await get(app, '/edit/in/wiki/Team/a', { ...BROWSER, ...cookie })
+  assert.deepEqual([led.statusCode, led.headers.location], [302, '/wiki/Team/moved'])
+  assert.match(await view('Talk:Team/moved'), /said/)
+  assert.equal((await get(app, '/wiki/Team/b')).statusCode, 303)
+
+  for (const [url, payload] of /** @type {[string, object][]} */ ([['/edit/watch/Team/a', { watch: 'yes' }],
+    ['/edit/short-link/Team/a', {}], ['/api/v1/short-links', { page: 'Team/a' }],
+    ['/edit/protection', { name: 'Team/a' }], ['/edit/erase/Team/moved', { from: 1, to: 1, confirm: 'Team/moved', reason: 'r' }]])) {
+    const answer = await send(app, url, payload)
+    assert.deepEqual([answer.statusCode, /a name in a private space/.test(answer.body)], [409, true], url)
+  }
+
+  const kept = await send(app, '/edit/spaces/remove', { name: 'Work' })
+  assert.deepEqual([kept.statusCode, /it has pages \(1\)/.test(kept.body)], [409, true])
+  await send(app, '/api/v1/pages/Work%2Fw', {}, by, 'DELETE')
+  assert.equal((await send(app, '/edit/spaces/remove', { name: 'Work' })).statusCode, 204)
+  assert.equal((await get(app, '/wiki/Work/w', BROWSER)).statusCode, 404)
+  assert.equal((await get(app, '/history/Work/w', BROWSER)).statusCode, 404, 'its history stays private')
+  assert.equal((await put(app, 'Work/w', { content: 'public' }, 'editor')).statusCode, 201)
+})
+
+test('once a space is made, no save that began before it lands in the public store', async (t) => {
+  const { app, db } = await start(t)
+  for (let round = 0; round < 4; round++) {
+    const root = `Race${round}`
+    const names = [root, `${root}/a`, `${root}/b/c`, `Talk:${root}/a`, `Talk:${root}`]
+    const saves = names.map((name) => put(app, name, { content: 'x' }, 'admin'))
+    await saves[round]
+    const made = await send(app, '/edit/spaces', { name: root })
+    const statuses = (await Promise.all(saves)).map(({ statusCode }) => statusCode)
+    const count = await db.collection('pages').countDocuments({ _id: /** @type {any} */ ({ $in: names }) })
+    if (made.statusCode === 201) assert.equal(count, 0, statuses.join())
+    else assert.deepEqual([made.statusCode, await db.collection('spaces').countDocuments({ _id: root })], [409, 0])
+  }
+  // None of them was written yet, and each has begun.
+  const root = 'Held'
+  for (const name of [`${root}/a`, `Talk:${root}/a`, root]) {
+    const session = db.client.startSession()
+    t.after(() => session.endSession())
+    session.startTransaction({ readConcern: { level: 'snapshot' } })
+    await db.collection('spaces').findOne({ _id: root }, { session })
+    await send(app, '/edit/spaces', { name: root })
+    const above = name.split('/')[0]
+    const writing = db.collection('targets').updateOne(
+      { _id: /** @type {any} */ (above) }, { $set: { below: 'of a page that comes' } }, { session, upsert: true })
+    await assert.rejects(writing, { codeName: 'WriteConflict' }, name)
+    await send(app, '/edit/spaces/remove', { name: root })
+  }
+})
+
+test('a person who is removed leaves all groups', async (t) => {
   const { app } = await start(t)
   await makeSpace(app, 'Team')
-  const saved = await put(app, 'Team/a', { content: `${WORD} [[Team/b]] [[Public]]` })
-  assert.equal(saved.statusCode, 201, saved.body)
-  const r = await get(app, '/wiki/Team/a', BROWSER)
-  console.log(r.statusCode, r.headers)
-  const cookie = await cookieOf(app, 'teamreader')
-  const p = await get(app, '/edit/in/wiki/Team/a', { ...BROWSER, ...cookie })
-  console.log(p.statusCode, p.headers, p.body)
-  for (const u of ['/edit/in/history/Team/a', '/edit/in/pages?space=Team', '/edit/in/changes?space=Team', '/edit/spaces', '/edit/in/raw/Team/a', '/edit/in/revision/Team/a/1', '/edit/in/tree/Team', '/edit/in/links/Team/b']) {
-    const x = await get(app, u, { ...BROWSER, ...cookie })
-    console.log(u, x.statusCode, x.headers['cache-control'], x.body.slice(0, 60), x.body.includes('Team/a'))
-  }
+  await send(app, '/edit/people', { name: 'Ana', role: 'reader' })
+  assert.equal((await send(app, '/edit/groups/add', { name: 'readers', person: 'ana' })).statusCode, 204)
+  assert.equal((await send(app, '/edit/groups/add', { name: 'readers', person: 'nobody' })).statusCode, 404)
+  await send(app, '/edit/people/remove', { name: 'Ana', sure: 'yes' })
+  const { groups } = (await get(app, '/edit/groups', { accept: 'application/json', ...bearer('admin') })).json()
+  assert.deepEqual(groups.map((/** @type {{members: string[]}} */ { members }) => members),
+    [['teamadmin'], ['teameditor', `${WORD}er`], ['teamreader']])
 })

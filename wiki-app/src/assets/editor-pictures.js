@@ -42,6 +42,10 @@ function send (file) {
 let sending = Promise.resolve()
 /** @param {File[]} files */
 function upload (files) {
+  if ('noFiles' in form.dataset) {
+    say(t('Everybody can read uploaded pictures and files, so none can be added here.'), true)
+    return
+  }
   for (const file of files) {
     sending = sending.then(async () => {
       try {

@@ -87,6 +87,36 @@ async function eraseOne (app, page, look) {
 }
 
 /**
+ * A group, a private space, and a page in it.
+ * @param {Page} page @param {(what: string) => Promise<void>} look
+ */
+async function keepPrivate (page, look) {
+  await page.goto('/edit/groups')
+  await look('groups, none yet')
+  await page.getByLabel('The name of the group').fill(LONG.slice(0, 80))
+  await page.getByRole('button', { name: 'Make it' }).click()
+  await page.getByLabel('Person to add').fill('admin')
+  await page.getByRole('button', { name: 'Add this person' }).click()
+  await look('groups')
+  await page.goto('/edit/spaces')
+  await look('private spaces, none yet')
+  await page.getByLabel('The name above all its pages').fill('Secret')
+  await page.getByRole('button', { name: 'Make it' }).click()
+  await page.getByRole('button', { name: 'Give the group a role' }).click()
+  await look('private spaces')
+  await page.goto('/edit/text/Secret')
+  await look('the editor of a private page')
+  await page.getByLabel('Text, in Markdown').fill('[[Secret/none]]')
+  await page.getByRole('button', { name: 'Save' }).click()
+  await page.waitForURL('**/edit/in/wiki/Secret?saved=1')
+  await look('a private page')
+  for (const path of ['pages', 'changes']) {
+    await page.goto(`/edit/in/${path}?space=Secret`)
+    await look(`${path} of a private space`)
+  }
+}
+
+/**
  * The pages of people and accounts, as an administrator.
  * @param {Page} page @param {(what: string) => Promise<void>} look
  */
@@ -120,6 +150,7 @@ async function manage (page, look) {
   await look('protected pages')
   await page.goto('/edit/text/Rules')
   await look('the editor of a protected page')
+  await keepPrivate(page, look)
   await page.goto('/edit/audit')
   await look('what administrators did')
   await page.goto('/edit/account')
