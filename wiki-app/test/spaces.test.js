@@ -1,7 +1,12 @@
 // Private spaces: parts of a public wiki that groups alone read.
 import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
 import test from 'node:test'
 import { MongoClient } from 'mongodb'
+import { readBackup } from '../src/backup/read.js'
+import { writeBackup } from '../src/backup/write.js'
 import { BROWSER, get, save, useWiki } from './helper.js'
 import { bearer, cookieOf, MAIL, peopleOnly, post, USERS } from './people.js'
 import { sha256 } from '../src/access/users.js'
@@ -283,4 +288,22 @@ test('a person who is removed leaves all groups', async (t) => {
   const { groups } = (await get(app, '/edit/groups', { accept: 'application/json', ...bearer('admin') })).json()
   assert.deepEqual(groups.map((/** @type {{members: string[]}} */ { members }) => members),
     [['teamadmin'], ['teameditor', `${WORD}er`], ['teamreader']])
+})
+
+test('a backup has the spaces, and a restored wiki keeps them private', async (t) => {
+  const uri = wiki.freshUri()
+  const { app } = await start(t, { MONGODB_URI: uri })
+  await makeSpace(app, 'Team')
+  await put(app, 'Team/a', { content: WORD })
+  const folder = mkdtempSync(path.join(tmpdir(), 'stevec-spaces-'))
+  t.after(() => rmSync(folder, { recursive: true }))
+  const file = path.join(folder, 'wiki.stevec.gz')
+  const { spaces, groups, space_pages: pages, space_revisions: revisions } = await writeBackup({ uri, file })
+  assert.deepEqual({ spaces, groups, pages, revisions }, { spaces: 1, groups: 3, pages: 1, revisions: 1 })
+  const other = wiki.freshUri()
+  await readBackup({ uri: other, file })
+  const { app: restored } = await start(t, { MONGODB_URI: other })
+  const read = (/** @type {string} */ by) => get(restored, '/edit/in/wiki/Team/a', { ...BROWSER, ...bearer(by) })
+  assert.match((await read('teamreader')).body, new RegExp(WORD))
+  assert.equal((await read('editor')).statusCode, 403)
 })
