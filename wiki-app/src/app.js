@@ -170,21 +170,12 @@ function limitsOf (config, tracing) {
  *   observe?: Note, limits: import('./http/concurrency-limits.js').ConcurrencyLimits}} context
  */
 async function registerRoutes (app, { config, services, counter, processes, fastPath, observe, limits }) {
-  const { users, sessions, database, models, policy, purges, store, history, oldRevisions, search, files } = services
+  const { database, models, policy, purges, store, history, oldRevisions, search, files, privateSpaces } = services
   const secure = config.PUBLIC_URL?.startsWith('https:') ?? false
   const clientKey = createClientKey(config.TRUSTED_PROXIES)
 
   await app.register(writeLimit, { perMinute: config.WRITES_PER_MINUTE, clientKey, redis: services.redis })
-  const { privateSpaces } = services
-  await app.register(access, {
-    mode: config.ACCESS,
-    closed: config.READ_ACCESS === 'members',
-    users,
-    sessions,
-    secure,
-    spaces: privateSpaces?.finding
-  })
-  if (privateSpaces) await app.register(spacesPlugin, privateSpaces.finding)
+  await registerAccess(app, config, services, secure)
   await app.register(contentParsers, { maxBytes: config.PAGE_MAX_BYTES })
   await app.register(healthRoutes, { database })
   await app.register(statusRoutes, { ...services, processes, file: config.STATUS_FILE })
@@ -209,7 +200,8 @@ async function registerRoutes (app, { config, services, counter, processes, fast
   await app.register(newPageRoute, { store })
   for (const routes of [searchRoutes, careRoutes]) await app.register(routes, { store, search, policy })
   const { watching, digests } = services
-  await app.register(placed(editRoutes, privateSpaces?.inside), services)
+  const editing = placed(editRoutes, privateSpaces?.inside)
+  await app.register(editing, services)
   await app.register(shortLinkForms, { links: services.shortLinks, publicUrl: config.PUBLIC_URL })
   await app.register(historyRoutes, { store, history, oldRevisions, policy })
   await app.register(changesRoutes, { history, policy, publicUrl: config.PUBLIC_URL })
@@ -231,6 +223,16 @@ async function registerRoutes (app, { config, services, counter, processes, fast
     await app.register(watchingRoutes, { watching, history, publicUrl: config.PUBLIC_URL, ...digests, ownAddresses })
   }
   await registerPeople(app, config, services, { clientKey, secure })
+}
+
+/**
+ * @param {FastifyInstance} app @param {Config} config @param {Services} services @param {boolean} secure
+ */
+async function registerAccess (app, { ACCESS: mode, READ_ACCESS: readers }, services, secure) {
+  const { users, sessions, privateSpaces } = services
+  const spaces = privateSpaces?.finding
+  await app.register(access, { mode, closed: readers === 'members', users, sessions, secure, spaces })
+  if (spaces) await app.register(spacesPlugin, spaces)
 }
 
 /**

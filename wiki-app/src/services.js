@@ -25,7 +25,7 @@ import { defineModels } from './pages/model.js'
 import { createOldRevisions } from './history/old-revisions.js'
 import { createQueue } from './queue/queue.js'
 import { createSearch } from './search/search.js'
-import { createPageStore, NO_PURGES } from './pages/store.js'
+import { createPageStore } from './pages/store.js'
 import { createGuard } from './protection/guard.js'
 import { defineRules } from './protection/model.js'
 import { createProtections } from './protection/protections.js'
@@ -101,8 +101,7 @@ export function createServices (config, log, parts) {
   const { connection } = database
   const models = defineModels(connection)
   const metrics = createMetrics?.(database)
-  const redis = redisOf(config, log)
-  const replica = replicaOf(config, log)
+  const [redis, replica] = [redisOf(config, log), replicaOf(config, log)]
   const caching = createCaching(config, log, { ...parts, connection })
   const { purges, purgeLog } = caching
 
@@ -110,8 +109,7 @@ export function createServices (config, log, parts) {
   const rendering = makeRenderer({ maxBytes: config.PAGE_MAX_BYTES, pool: authors })
   const renderer = watched(rendering, metrics?.timed, tracing?.rendering)
   const { shortLinks, refuseOtherForms } = shortLinksOf(config, { models, connection, redis, replica, tracing })
-  const guard = config.ACCESS === 'users' ? createGuard(defineRules(connection)) : undefined
-  const begun = guard && beginSpaces(database, guard)
+  const { guard, begun } = guardsOf(config, database)
   const stored = { models, renderer, shortLinks, guard: begun?.guards.ofPublic, log, ...ofCaching(caching) }
   const { pages, queue, later, fanOut, works } = pagesOf(stored, { purgeLog, database, config, tracing })
   const store = watched(pages, metrics?.counted, tracing?.changing)
@@ -119,14 +117,9 @@ export function createServices (config, log, parts) {
   const history = createHistory(models, createHistories(models))
   const people = peopleOf(file, { ...made, fanOut, config, log, database, models, history })
   metrics?.addParts({ redis, queue, mail: people.digests, purges })
-  const pictures = createPictures({
-    config, log, connection, createS3: parts.createS3, later, purges: stored.purges
-  })
-  const privateSpaces = begun && createSpaceServices(begun, {
-    config, database, publicModels: models, purges: stored.purges ?? NO_PURGES, later, people, renderer, log,
-    pool: authors, makeOldRevisions, readsAtOnce: config.PAGE_READS_AT_ONCE
-  })
-  Object.assign(works, privateSpaces?.works)
+  const pictures = createPictures({ config, log, connection, createS3: parts.createS3, later, purges: stored.purges })
+  const ofSpaces = { config, database, purges: stored.purges, later, people, renderer, log, pool: authors }
+  const privateSpaces = spacesOf(begun, works, { ...ofSpaces, publicModels: models, makeOldRevisions })
   return {
     ...people,
     privateSpaces,
@@ -157,6 +150,22 @@ export function createServices (config, log, parts) {
       store, pictures: pictures.files, isUnavailable: database.isUnavailable, log
     })
   }
+}
+
+/** @param {Config} config @param {Database} database */
+function guardsOf ({ ACCESS: mode }, database) {
+  const guard = mode === 'users' ? createGuard(defineRules(database.connection)) : undefined
+  return { guard, begun: guard && beginSpaces(database, guard) }
+}
+
+/**
+ * @param {import('./spaces/services.js').Begun | undefined} begun @param {Record<string, Work>} works  of the queue
+ * @param {Parameters<typeof createSpaceServices>[1]} parts
+ */
+function spacesOf (begun, works, parts) {
+  const privateSpaces = begun && createSpaceServices(begun, parts)
+  Object.assign(works, privateSpaces?.works)
+  return privateSpaces
 }
 
 /**

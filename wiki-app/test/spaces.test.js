@@ -56,7 +56,7 @@ async function makeSpace (app, name) {
   }
 }
 
-/** Fills the parameters of each route that is only read. @param {string} word @returns {(pattern: string) => string[]} */
+/** Addresses of each route that is read. @param {string} word @returns {(pattern: string) => string[]} */
 const urlsFor = (word) => (pattern) => {
   const name = `Team/${word}`
   const url = pattern
@@ -235,8 +235,9 @@ test('all that is written goes to the space, and nothing crosses its border', as
 
   for (const [url, payload] of /** @type {[string, object][]} */ ([['/edit/watch/Team/a', { watch: 'yes' }],
     ['/edit/short-link/Team/a', {}], ['/api/v1/short-links', { page: 'Team/a' }],
-    ['/edit/protection', { name: 'Team/a' }], ['/edit/erase/Team/moved', { from: 1, to: 1, confirm: 'Team/moved', reason: 'r' }]])) {
-    const answer = await send(app, url, payload)
+    ['/edit/protection', { name: 'Team/a' }], ['/api/v1/protections/Team%2Fa', {}],
+    ['/api/v1/watching/pages/Team%2Fa', {}], ['/edit/erase/Team/moved', { from: 1, to: 1, confirm: 'Team/moved', reason: 'r' }]])) {
+    const answer = await send(app, url, payload, 'admin', url.endsWith('%2Fa') ? 'PUT' : 'POST')
     assert.deepEqual([answer.statusCode, /a name in a private space/.test(answer.body)], [409, true], url)
   }
 
@@ -260,7 +261,7 @@ test('once a space is made, no save that began before it lands in the public sto
     const statuses = (await Promise.all(saves)).map(({ statusCode }) => statusCode)
     const count = await db.collection('pages').countDocuments({ _id: /** @type {any} */ ({ $in: names }) })
     if (made.statusCode === 201) assert.equal(count, 0, statuses.join())
-    else assert.deepEqual([made.statusCode, await db.collection('spaces').countDocuments({ _id: root })], [409, 0])
+    else assert.deepEqual([made.statusCode, await db.collection('spaces').countDocuments({ _id: /** @type {any} */ (root) })], [409, 0])
   }
   // None of them was written yet, and each has begun.
   const root = 'Held'
@@ -268,7 +269,7 @@ test('once a space is made, no save that began before it lands in the public sto
     const session = db.client.startSession()
     t.after(() => session.endSession())
     session.startTransaction({ readConcern: { level: 'snapshot' } })
-    await db.collection('spaces').findOne({ _id: root }, { session })
+    await db.collection('spaces').findOne({ _id: /** @type {any} */ (root) }, { session })
     await send(app, '/edit/spaces', { name: root })
     const above = name.split('/')[0]
     const writing = db.collection('targets').updateOne(

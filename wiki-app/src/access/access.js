@@ -2,16 +2,16 @@ import createError from '@fastify/error'
 import cookie from '@fastify/cookie'
 import fp from 'fastify-plugin'
 import { isUnsafe } from '../http/same-origin.js'
-import { canonicalName } from '../pages/name.js'
 import { wantsHtml } from '../views.js'
 import { keepFromCaches } from './private-answers.js'
+import { personOf, spaceOf } from './places.js'
 import { isForm } from './resend.js'
 import { defaultDemand, isPersonal, suffices } from './roles.js'
 import { sessionCookies } from './session-cookies.js'
 
 /** @import {FastifyPluginAsync, FastifyRequest} from 'fastify' */
-/** @import {WithoutDatabase} from '../http/limit-handlers.js' */
 /** @import {Services} from '../services.js' */
+/** @import {Finding} from './places.js' */
 /** @import {AccessMode, Demand, Role} from './roles.js' */
 /** @import {Space} from '../spaces/model.js' */
 
@@ -51,13 +51,6 @@ const RoleTooLow = createError(
   403
 )
 
-const NotOfSpace = createError(
-  'WIKI_NOT_OF_SPACE',
-  '“%s” and the names below it are a private space, and no group of yours has the role %s there. ' +
-    'An administrator of the space, or of the wiki, can change that.',
-  403
-)
-
 export const SIGN_IN_URL = '/edit/sign-in'
 export const SIGN_OUT_URL = '/edit/sign-out'
 /** A name of 200 characters, each of four percent-encoded bytes, fits. */
@@ -68,7 +61,7 @@ const CHALLENGE = { 'www-authenticate': 'Bearer realm="stevec"' }
 
 /** `role`: in a private space, the one there. @typedef {{name: string, role: Role}} Person */
 
-/** @typedef {{role?: Demand, identifies?: boolean, placed?: boolean, withoutDatabase?: WithoutDatabase}} Config */
+/** @typedef {{role?: Demand, identifies?: boolean, placed?: boolean}} Config */
 
 /** @param {FastifyRequest} request @returns {Person | null} null: no role is demanded, or writers have no names */
 export const personIn = (request) => /** @type {Person | null} */ (request.getDecorator('person'))
@@ -91,8 +84,8 @@ export const cookieIn = ({ headers, server }, name) =>
 
 /**
  * Where a route demands no role, the client is not identified, so that a cache can answer for it; unless the route
- * says `identifies`. `closed`: reading takes a role, too, at all routes that do not say `forStrangers`. Where a route is
- * `placed` and its page is in a private space, the role is the one in that space.
+ * says `identifies`. `closed`: reading takes a role, too, at all routes that do not say `forStrangers`. Where a route
+ * is `placed` and its page is in a private space, the role is the one in that space.
  */
 export const access = fp(
   /** @type {FastifyPluginAsync<Pick<Services, 'users' | 'sessions'> & {mode: AccessMode, closed: boolean,
@@ -110,6 +103,7 @@ export const access = fp(
     const takesCookie = createTakesCookie(closed)
     const { name } = sessionCookies({ secure, closed })
     const { userOf, sessionUserOf } = createIdentification({ users, sessions, name, takesCookie })
+    const { admit, enter } = createAdmission({ mode, closed, spaces, takesCookie, userOf })
 
     app.addHook('onRoute', (route) => {
       const role = demandOf(route, closed)
@@ -122,13 +116,15 @@ export const access = fp(
       const isNowhere = request.is404
       const { role = closed && !isNowhere ? 'reader' : 'anyone', identifies = closed && isNowhere, placed = false } =
         /** @type {Config} */ (request.routeOptions.config)
-      const isPlaced = placed && spaces !== undefined
-      if (role === 'anyone' && !isPlaced) {
+      const admitting = placed && spaces !== undefined
+        ? enter(spaces, request, role)
+        : role === 'anyone' ? null : admit(request, role)
+      if (admitting === null) {
         if (!identifies) return done()
         sessionUserOf(request).then((user) => { know(request, user); done() }, done)
         return
       }
-      (isPlaced ? enter(request, role) : admit(request, /** @type {Role} */ (role))).then((admitted) => {
+      admitting.then((admitted) => {
         if (admitted) done()
         else reply.header('cache-control', 'private, no-store').redirect(signInUrl(request.url), 303)
       }, done)
@@ -139,77 +135,7 @@ export const access = fp(
     })
 
     if (closed) app.addHook('onSend', keepFromCaches)
-
-    /** @param {FastifyRequest} request @param {Demand} demanded @returns {Promise<boolean>} as `admit` */
-    async function enter (request, demanded) {
-      const space = await spaceOf(/** @type {Finding} */ (spaces), request)
-      request.setDecorator('space', space)
-      if (space === null) return demanded === 'anyone' || admit(request, demanded)
-      return admit(request, demanded === 'anyone' ? 'reader' : demanded, space)
-    }
-
-    /**
-     * @param {FastifyRequest} request @param {Role} demanded @param {Space | null} [space]
-     * @returns {Promise<boolean>} false: redirect to the sign-in form
-     * @throws {Error} 401, 403
-     */
-    async function admit (request, demanded, space = null) {
-      if (mode === 'open') {
-        if (demanded === 'admin') throw new NoAdmins()
-        return true
-      }
-      if (mode === 'read-only') throw new ReadOnly()
-      const user = await userOf(request)
-      if (user === null) {
-        if (!takesCookie(request) || !wantsHtml(request)) {
-          const Refusal = (closed || space) && demanded === 'reader' && !isUnsafe(request.method) ? ReadersOnly : TokenNeeded
-          throw Object.assign(new Refusal(), { headers: CHALLENGE })
-        }
-        if (isUnsafe(request.method)) {
-          const refusal = Object.assign(new SignInFirst(), { headers: CHALLENGE, signInUrl: SIGN_IN_URL })
-          if (!isForm(request)) throw refusal
-          // Its text has to be read first, to be shown again.
-          request.setDecorator('signInFirst', refusal)
-          return true
-        }
-        return false
-      }
-      if (space !== null) return enterAs(request, demanded, space, user)
-      know(request, user)
-      if (!suffices(user.role, demanded)) throw new RoleTooLow(user.name, user.role, demanded)
-      return true
-    }
-
-    /**
-     * @param {FastifyRequest} request @param {Role} demanded @param {Space} space @param {Person} user
-     * @returns {Promise<true>} @throws {Error} 403, the same for all pages, whether they exist or not
-     */
-    async function enterAs (request, demanded, space, user) {
-      const role = await /** @type {Finding} */ (spaces).roleIn(space, user)
-      if (role === null || !suffices(role, demanded)) throw new NotOfSpace(space._id, demanded)
-      know(request, { name: user.name, role })
-      return true
-    }
   })
-
-/** @typedef {Pick<import('../spaces/find-space.js').FindSpace, 'find' | 'roleIn'>} Finding */
-
-/**
- * @param {Finding} spaces @param {FastifyRequest} request
- * @returns {Promise<Space | null>} null also for what can be no name: the handler says so
- */
-async function spaceOf ({ find }, request) {
-  const { name, '*': rest } = /** @type {Record<string, string>} */ (request.params)
-  const { withoutDatabase } = /** @type {Config} */ (request.routeOptions.config)
-  try {
-    return await find(canonicalName(name ?? rest ?? /** @type {Record<string, string>} */ (request.query).space ?? ''))
-  } catch (error) {
-    // A save that waits for the database is refused there, if it may not be stored.
-    const isOfName = /** @type {{statusCode?: number}} */ (error).statusCode === 400
-    if (isOfName || withoutDatabase?.(request)) return null
-    throw error
-  }
-}
 
 /** @param {import('fastify').RouteOptions} route @param {boolean} closed @returns {Demand} */
 function demandOf ({ url, method, config = {} }, closed) {
@@ -217,6 +143,64 @@ function demandOf ({ url, method, config = {} }, closed) {
     /** @type {{role?: Demand, forStrangers?: boolean}} */ (config)
   return closed && role === 'anyone' && !forStrangers ? 'reader' : role
 }
+
+/**
+ * @param {{mode: AccessMode, closed: boolean, spaces?: Finding, takesCookie: TakesCookie,
+ *   userOf: ReturnType<typeof createIdentification>['userOf']}} options
+ */
+function createAdmission ({ mode, closed, spaces, takesCookie, userOf }) {
+  /**
+   * @param {FastifyRequest} request @param {Role} demanded @param {Space | null} [space]
+   * @returns {Promise<boolean>} false: redirect to the sign-in form
+   * @throws {Error} 401, 403
+   */
+  async function admit (request, demanded, space = null) {
+    if (mode === 'open') {
+      if (demanded === 'admin') throw new NoAdmins()
+      return true
+    }
+    if (mode === 'read-only') throw new ReadOnly()
+    const user = await userOf(request)
+    if (user === null) {
+      if (!takesCookie(request) || !wantsHtml(request)) {
+        const isReading = demanded === 'reader' && !isUnsafe(request.method)
+        const Refusal = (closed || space !== null) && isReading ? ReadersOnly : TokenNeeded
+        throw Object.assign(new Refusal(), { headers: CHALLENGE })
+      }
+      if (isUnsafe(request.method)) {
+        const refusal = Object.assign(new SignInFirst(), { headers: CHALLENGE, signInUrl: SIGN_IN_URL })
+        if (!isForm(request)) throw refusal
+        // Its text has to be read first, to be shown again.
+        request.setDecorator('signInFirst', refusal)
+        return true
+      }
+      return false
+    }
+    if (spaces && space !== null) {
+      know(request, await personOf(spaces, space, demanded, user))
+      return true
+    }
+    know(request, user)
+    if (!suffices(user.role, demanded)) throw new RoleTooLow(user.name, user.role, demanded)
+    return true
+  }
+
+  /**
+   * Where a name in a space takes a role, and others perhaps none.
+   * @param {Finding} spaces @param {FastifyRequest} request @param {Demand} demanded
+   * @returns {Promise<boolean>} as `admit`
+   */
+  async function enter (spaces, request, demanded) {
+    const space = await spaceOf(spaces, request)
+    request.setDecorator('space', space)
+    if (space === null) return demanded === 'anyone' || admit(request, demanded)
+    return admit(request, demanded === 'anyone' ? 'reader' : demanded, space)
+  }
+
+  return { admit, enter }
+}
+
+/** @typedef {(request: FastifyRequest) => boolean} TakesCookie */
 
 /**
  * Cookies count where documents are for one person. Unsafe methods elsewhere take tokens alone.

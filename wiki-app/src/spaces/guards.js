@@ -35,7 +35,7 @@ export function createSpaceGuards ({ spacesOf }, protection = NO_GUARD) {
         const spaceOf = await spacesOf(writes.map(({ name }) => name), session)
         const refused = new Map(writes.flatMap(({ name }) => {
           const space = spaceOf(name)
-          return space === null ? [] : [/** @type {[string, Error]} */ ([name, new InSpace(name, space._id)])]
+          return space === null ? [] : [pair(name, new InSpace(name, space._id))]
         }))
         return new Map([...await protection.refusals(writes, session), ...refused])
       },
@@ -44,9 +44,8 @@ export function createSpaceGuards ({ spacesOf }, protection = NO_GUARD) {
     ofSpaces: {
       async refusals (writes, session) {
         const spaceOf = await spacesOf(writes.map(({ name }) => name), session)
-        return new Map(writes.flatMap(({ name }) => spaceOf(name)?.state === 'open'
-          ? []
-          : [/** @type {[string, Error]} */ ([name, new NotInSpace(name)])]))
+        const refused = writes.filter(({ name }) => spaceOf(name)?.state !== 'open')
+        return new Map(refused.map(({ name }) => pair(name, new NotInSpace(name))))
       },
 
       async follow (moves, session) {
@@ -58,3 +57,6 @@ export function createSpaceGuards ({ spacesOf }, protection = NO_GUARD) {
     }
   }
 }
+
+/** @param {string} name @param {Error} refusal @returns {[string, Error]} */
+const pair = (name, refusal) => [name, refusal]

@@ -1,10 +1,10 @@
-import mongoose from 'mongoose'
 import { driverOf } from '../database/driver.js'
 import { escapePattern } from '../pages/letters.js'
 import { titleQuery } from '../pages/search-key.js'
 import { rangeBelow } from '../pages/subpage-names.js'
 import { isWithin } from './find-space.js'
 
+/** @import {mongo} from 'mongoose' */
 /** @import {History, RevisionItem} from '../history/history.js' */
 /** @import {Page} from '../pages/model.js' */
 /** @import {SpaceModels} from './model.js' */
@@ -26,7 +26,7 @@ export function createSpaceLists ({ models, history }) {
   const pages = driverOf(models.Pages)
 
   /**
-   * @param {string} root @param {mongoose.mongo.Filter<any>} filter @param {string} after
+   * @param {string} root @param {mongo.Filter<any>} filter @param {string} after
    * @returns {Promise<{items: Listed[], more: boolean}>} in order of bytes
    */
   async function listOf (root, filter, after) {

@@ -32,18 +32,22 @@ export const placed = (plugin, inside) => async (app, options) => {
     const either = function (request, reply) {
       return (spaceIn(request) === null ? handler : within).call(this, request, reply)
     }
-    app[method](url, { ...given, config: { .../** @type {any} */ (given).config, placed: true } }, either)
+    app[method](url, { ...given, config: { ...configOf(given), placed: true } }, either)
   }, true), options)
 }
 
 /** @param {FastifyInstance} app @param {object} config  of all routes that are registered with the result */
 export const withConfig = (app, config) => instead(app, (method, url, options, handler) => {
-  app[method](url, { ...options, config: { .../** @type {any} */ (options).config, ...config } }, handler)
+  app[method](url, { ...options, config: { ...configOf(options), ...config } }, handler)
 }, true)
 
+/** @param {object} options  of a route */
+const configOf = (options) => /** @type {{config?: object}} */ (options).config
+
 /**
- * @param {FastifyInstance} app
- * @param {(method: (typeof METHODS)[number], url: string, options: object, handler: RouteHandlerMethod) => void} register
+ * @typedef {(method: (typeof METHODS)[number], url: string, options: object, handler: RouteHandlerMethod) => void}
+ *   Register
+ * @param {FastifyInstance} app @param {Register} register
  * @param {boolean} withHooks
  * @returns {FastifyInstance} as `app`, but for what registers routes
  */

@@ -33,8 +33,8 @@ const CHANGES = {
 const configOf = (costly) => ({ role: 'reader', placed: true, ...costly && { costly } })
 
 /**
- * What members of a private space read: pages as at the public addresses, with another store. A name that is in no space
- * is sent to its public address.
+ * What members of a private space read: pages as at the public addresses, with another store. A name that is in no
+ * space is sent to its public address.
  * @type {FastifyPluginAsync<{inside: Inside, lists: SpaceLists, policy: CachePolicy}>}
  */
 export async function spaceReadingRoutes (app, { inside, lists, policy }) {

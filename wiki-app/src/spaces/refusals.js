@@ -3,7 +3,10 @@ import fp from 'fastify-plugin'
 import { canonicalName } from '../pages/name.js'
 
 /** @import {FastifyPluginAsync, FastifyRequest} from 'fastify' */
+/** @import {WithoutDatabase} from '../http/limit-handlers.js' */
 /** @import {FindSpace} from './find-space.js' */
+
+/** @typedef {{withoutDatabase?: WithoutDatabase}} Config */
 
 const NotInSpaces = createError(
   'WIKI_NOT_IN_SPACES',
@@ -13,7 +16,10 @@ const NotInSpaces = createError(
 )
 
 /** @param {FastifyRequest} request */
-const ofAddress = ({ params }) => /** @type {Record<string, string | undefined>} */ (params)['*']
+function ofAddress ({ params }) {
+  const { '*': rest, name = rest } = /** @type {Record<string, string | undefined>} */ (params)
+  return name
+}
 /** @param {string} field @returns {(request: FastifyRequest) => string | undefined} */
 const ofBody = (field) => ({ body }) => /** @type {Record<string, string>} */ (body ?? {})[field]
 
@@ -23,8 +29,10 @@ const ROUTES = {
   'POST /edit/watch/*': ofAddress,
   'GET /edit/short-link/*': ofAddress,
   'POST /edit/short-link/*': ofAddress,
+  'PUT /api/v1/watching/pages/:name': ofAddress,
   'POST /api/v1/short-links': ofBody('page'),
   'POST /edit/protection': ofBody('name'),
+  'PUT /api/v1/protections/:name': ofAddress,
   'GET /edit/erase/*': ofAddress,
   'POST /edit/erase/*': ofAddress
 }
@@ -37,6 +45,8 @@ export const spaceRefusals = fp(
       const nameOf = ROUTES[`${route.method} ${route.url}`]
       if (nameOf === undefined) return
       route.preHandler = [...[route.preHandler ?? []].flat(), async (request) => {
+        // What waits for the database is refused there: it knows no page of this name.
+        if (/** @type {Config} */ (request.routeOptions.config).withoutDatabase?.(request)) return
         const name = canonicalName(nameOf(request) ?? '')
         if (await find(name) !== null) throw new NotInSpaces(name)
       }]

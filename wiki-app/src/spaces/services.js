@@ -1,5 +1,6 @@
 import { whileAvailable } from '../database/while-available.js'
 import { HTML_FACTOR_MAX } from '../markdown/renderer.js'
+import { NO_PURGES } from '../pages/store.js'
 import { createFindSpace } from './find-space.js'
 import { createGroups } from './groups.js'
 import { createSpaceGuards } from './guards.js'
@@ -14,7 +15,6 @@ import { createSpaceStores } from './stores.js'
 /** @import {Purges} from '../pages/commit.js' */
 /** @import {peopleOf} from '../people/people.js' */
 /** @import {WriteGuard} from '../protection/guard.js' */
-/** @import {Later} from '../queue/queue.js' */
 /** @import {Config} from '../settings.js' */
 
 /** @typedef {ReturnType<typeof beginSpaces>} Begun */
@@ -31,27 +31,27 @@ export function beginSpaces ({ connection }, protection) {
 }
 
 /**
- * @typedef {Omit<Parameters<typeof createSpaceStores>[0], 'models' | 'find' | 'guard' | 'htmlMaxBytes' | 'purges'>}
+ * @typedef {Pick<Parameters<typeof createSpaceStores>[0], 'later' | 'renderer' | 'log' | 'pool' | 'makeOldRevisions'>}
  *   OfStores
+ * @typedef {Pick<ReturnType<typeof peopleOf>, 'audit' | 'users' | 'members'>} People
  * @param {Begun} begun
- * @param {OfStores & {config: Config, database: Database, publicModels: Models, purges: Purges, later: Later,
- *   people: Pick<ReturnType<typeof peopleOf>, 'audit' | 'users' | 'members'>}} parts
+ * @param {OfStores & {config: Config, database: Database, publicModels: Models, purges?: Purges, people: People}} parts
  */
 export function createSpaceServices ({ models, finding, guards }, parts) {
-  const { config, database, publicModels, purges, people: { audit, users, members }, ...others } = parts
+  const { config, database, publicModels, purges = NO_PURGES, people: { audit, users, members }, ...others } = parts
   if (!audit || !users || !members) throw new Error('spaces are for a wiki that knows people by name')
   const { inside, works } = createSpaceStores({
     ...others,
     models: models.inside,
     find: finding.find,
+    readsAtOnce: config.PAGE_READS_AT_ONCE,
     guard: guards.ofSpaces,
     htmlMaxBytes: HTML_FACTOR_MAX * config.PAGE_MAX_BYTES
   })
   const { connection } = database
-  const spaces = createSpaces({
-    connection, models, publicModels, finding, audit, isInFile: users.isInFile, later: parts.later, purges,
-    home: config.HOME_PAGE
-  })
+  const { isInFile } = users
+  const ofSpaces = { connection, models, publicModels, finding, audit, isInFile, later: parts.later, purges }
+  const spaces = createSpaces({ ...ofSpaces, home: config.HOME_PAGE })
   return {
     works,
     inside,

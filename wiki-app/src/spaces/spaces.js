@@ -115,24 +115,7 @@ export function createSpaces (parts) {
 function createComing ({ connection, models, publicModels, audit, isInFile, later, purges, home }) {
   const spaces = driverOf(models.Spaces)
   const [outwaitPublic, outwaitInside] = [createOutwait(publicModels), createOutwait(models.inside)]
-
-  /** @param {string} root @param {(name: string, subpages: boolean) => Promise<void>} outwait */
-  async function outwaitAll (root, outwait) {
-    for (const beginning of beginnings(root)) await outwait(beginning, true)
-  }
-
-  /** @param {string} root @throws {Error} 409 */
-  async function refuseOverlapping (root) {
-    const overlapping = await spaces.findOne({ _id: { $in: namesAbove(root) } }) ??
-      await spaces.findOne({ _id: rangeBelow(root) })
-    if (overlapping !== null) throw new SpacesOverlap(overlapping._id)
-  }
-
-  /** @param {string} root @throws {Error} 409 */
-  async function refusePublicPages (root) {
-    const count = await pagesOf(publicModels, root)
-    if (count > 0) throw new PublicPages(root, countOf(count), subpagesUrl(root))
-  }
+  const refuseUnfit = createRefusals(models, publicModels)
 
   /** @param {string} root @throws {Error} 409 */
   async function begin (root) {
@@ -165,14 +148,12 @@ function createComing ({ connection, models, publicModels, audit, isInFile, late
      */
     async make (actor, root) {
       if (isAmongTalk(root) || isWithin(root, home)) throw new NoSpaceName(root)
-      await refuseOverlapping(root)
-      await refusePublicPages(root)
+      await refuseUnfit(root)
       await begin(root)
       try {
         await outwaitAll(root, outwaitPublic)
         // Also those that came meanwhile.
-        await refuseOverlapping(root)
-        await refusePublicPages(root)
+        await refuseUnfit(root)
         await open(actor, root)
       } catch (error) {
         await spaces.deleteOne({ _id: root, state: 'opening' })
@@ -203,6 +184,23 @@ function createComing ({ connection, models, publicModels, audit, isInFile, late
       }
     }
   }
+}
+
+/** @param {SpaceModels} models @param {Models} publicModels */
+const createRefusals = (models, publicModels) =>
+  /** @param {string} root @throws {Error} 409 */
+  async function refuseUnfit (root) {
+    const spaces = driverOf(models.Spaces)
+    const overlapping = await spaces.findOne({ _id: { $in: namesAbove(root) } }) ??
+      await spaces.findOne({ _id: rangeBelow(root) })
+    if (overlapping !== null) throw new SpacesOverlap(overlapping._id)
+    const count = await pagesOf(publicModels, root)
+    if (count > 0) throw new PublicPages(root, countOf(count), subpagesUrl(root))
+  }
+
+/** @param {string} root @param {(name: string, subpages: boolean) => Promise<void>} outwait */
+async function outwaitAll (root, outwait) {
+  for (const beginning of beginnings(root)) await outwait(beginning, true)
 }
 
 /** @param {Models} models @param {string} root @returns {Promise<number>} at most COUNTED_MAX + 1 */
