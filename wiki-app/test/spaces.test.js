@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import test from 'node:test'
 import { MongoClient } from 'mongodb'
+import { zipOf } from './archives.js'
 import { readBackup } from '../src/backup/read.js'
 import { writeBackup } from '../src/backup/write.js'
 import { BROWSER, get, save, useWiki } from './helper.js'
@@ -161,6 +162,10 @@ test('each role may in a space what its group may, and administrators of the wik
     assert.equal((await send(app, '/wiki/Team/a', { content: WORD }, by)).statusCode, writes, by)
     assert.equal(await grant(by, 'readers'), administers, by)
   }
+  assert.equal(await read('reader', '/edit/in/pages?space=Team&space=x'), 303, 'no name of a space')
+  const { body: own } = await get(app, '/edit/in/wiki/Team/a', { ...BROWSER, ...bearer('teameditor') })
+  assert.match(own, /data-role="reader"/, 'the browser remembers the role in the wiki')
+  assert.match(own, /"\/edit\/text\/Team\/a"/, 'and shows what may be done here')
   assert.equal(await read('admin', '/edit/in/wiki/Home'), 303, 'what is not private is at its own address')
   assert.equal((await put(app, 'Home', { content: 'x' }, 'teameditor')).statusCode, 403, 'a reader elsewhere')
 
@@ -240,6 +245,15 @@ test('all that is written goes to the space, and nothing crosses its border', as
     const answer = await send(app, url, payload, 'admin', url.endsWith('%2Fa') ? 'PUT' : 'POST')
     assert.deepEqual([answer.statusCode, /a name in a private space/.test(answer.body)], [409, true], url)
   }
+
+  const imported = await app.inject({
+    method: 'POST',
+    url: '/api/v1/import',
+    payload: await zipOf([['Team/imported.md', 'public?']]),
+    headers: { ...bearer('admin'), 'content-type': 'application/zip' }
+  })
+  assert.match(imported.body, /public pages do not go there/)
+  assert.equal((await get(app, '/api/v1/pages/Team%2Fimported', bearer(by))).statusCode, 404)
 
   const kept = await send(app, '/edit/spaces/remove', { name: 'Work' })
   assert.deepEqual([kept.statusCode, /it has pages \(1\)/.test(kept.body)], [409, true])

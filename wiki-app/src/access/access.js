@@ -59,7 +59,10 @@ export const TARGET_MAX_CHARS = 4_000
 /** RFC 6750 §3 */
 const CHALLENGE = { 'www-authenticate': 'Bearer realm="stevec"' }
 
-/** `role`: in a private space, the one there. @typedef {{name: string, role: Role}} Person */
+/**
+ * `role`: in a private space, the one there; `ofWiki`: then the one elsewhere, which the browser remembers.
+ * @typedef {{name: string, role: Role, ofWiki?: Role}} Person
+ */
 
 /** @typedef {{role?: Demand, identifies?: boolean, placed?: boolean}} Config */
 
@@ -241,7 +244,9 @@ function createIdentification ({ users, sessions, name, takesCookie }) {
 
 /** @param {FastifyRequest} request @param {Person | null} user */
 function know (request, user) {
-  if (user !== null) request.setDecorator('person', { name: user.name, role: user.role })
+  if (user === null) return
+  const { name, role, ofWiki } = user
+  request.setDecorator('person', ofWiki === undefined ? { name, role } : { name, role, ofWiki })
 }
 
 /** @param {string} to  after sign-in; forgotten where the form would not take it */

@@ -26,9 +26,10 @@ const NotOfSpace = createError(
 export async function spaceOf ({ find }, request) {
   const { params, query, routeOptions } = request
   const { name, '*': rest = name } = /** @type {Record<string, string>} */ (params)
+  const { space = '' } = /** @type {Record<string, unknown>} */ (query)
   const { withoutDatabase } = /** @type {{withoutDatabase?: WithoutDatabase}} */ (routeOptions.config)
   try {
-    return await find(canonicalName(rest ?? /** @type {Record<string, string>} */ (query).space ?? ''))
+    return await find(canonicalName(rest ?? String(space)))
   } catch (error) {
     // A save that waits for the database is refused there, if it may not be stored.
     const isOfName = /** @type {{statusCode?: number}} */ (error).statusCode === 400
@@ -45,5 +46,5 @@ export async function spaceOf ({ find }, request) {
 export async function personOf ({ roleIn }, space, demanded, user) {
   const role = await roleIn(space, user)
   if (role === null || !suffices(role, demanded)) throw new NotOfSpace(space._id, demanded)
-  return { name: user.name, role }
+  return { name: user.name, role, ofWiki: user.role }
 }

@@ -10,6 +10,7 @@ import { isUnsafe } from '../http/same-origin.js'
 import { readableTime } from '../readable.js'
 import { HTML, renderFor, wantsHtml } from '../views.js'
 import { MAIL_ADDRESS_PATTERN } from '../mail/address.js'
+import { SPACES_URL } from '../spaces/addresses.js'
 import { ACCOUNT_URL, INVITATION_ROUTE, invitationUrl, LINK_SECRET } from './addresses.js'
 
 /** @import {FastifyReply, FastifyRequest} from 'fastify' */
@@ -236,6 +237,7 @@ async function showAccount (request, reply, { account, addresses }, shown = {}) 
     refusal: '',
     ...shown,
     url: ACCOUNT_URL,
+    spacesUrl: SPACES_URL,
     ...limits
   }))
 }

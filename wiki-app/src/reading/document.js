@@ -10,7 +10,8 @@ import { pageOfTalk, topicUrl } from '../pages/talk.js'
 import { talkHtml, toolUrls, withReplies } from './tools.js'
 import { translationsHtml } from './translations.js'
 
-/** @import {AccessMode, Role} from '../access/roles.js' */
+/** @import {Person} from '../access/access.js' */
+/** @import {AccessMode} from '../access/roles.js' */
 /** @import {PageView} from '../pages/read-pages.js' */
 /** @import {Reader} from '../views.js' */
 
@@ -41,15 +42,18 @@ const UNIT_BYTES_MAX = 3
  * @property {string} hash  changes with templates, style sheet and formats
  */
 
-/** @param {AccessMode} mode @param {boolean} isTalk @param {Role} [role]  of a known reader @returns {Frame} */
-function createFrame (mode, isTalk, role) {
+/**
+ * @param {AccessMode} mode @param {boolean} isTalk @param {Pick<Person, 'role' | 'ofWiki'> | null} [known]  the reader
+ * @returns {Frame}
+ */
+function createFrame (mode, isTalk, known) {
   const pieces = renderView('page', {
     ...toolUrls(NAME),
     ...Object.fromEntries(FIELDS.map((field) => [field, mark(field)])),
     topicUrl: isTalk ? topicUrl(NAME) : undefined,
     revisionUrl: revisionUrl(NAME, /** @type {any} */ (mark('revision'))),
     here: 'page'
-  }, { mode, person: role === undefined ? null : { name: mark('person'), role } })
+  }, { mode, person: known ? { ...known, name: mark('person') } : null })
     .replaceAll(NAME, mark('address'))
     .split(MARK)
     .map((piece, index) => index % 2 === 0 ? Buffer.from(piece) : /** @type {Field} */ (piece))
@@ -145,11 +149,12 @@ const tagsHtml = (tags) => tags.length === 0
 /** Made when the first reader comes. @type {() => Map<string, Frame>} */
 const frames = perSite(() => new Map())
 
-/** @param {string} name @param {AccessMode} mode @param {Role} [role]  of a known reader */
-function frameOf (name, mode, role) {
+/** @param {string} name @param {AccessMode} mode @param {Person | null} [person]  a known reader */
+function frameOf (name, mode, person = null) {
   const isTalk = pageOfTalk(name) !== null
-  const key = `${mode} ${role} ${isTalk}`
-  const frame = frames().get(key) ?? createFrame(mode, isTalk, role)
+  const key = `${mode} ${person?.role} ${person?.ofWiki} ${isTalk}`
+  const known = person && { role: person.role, ofWiki: person.ofWiki }
+  const frame = frames().get(key) ?? createFrame(mode, isTalk, known)
   frames().set(key, frame)
   return frame
 }
@@ -161,7 +166,7 @@ function frameOf (name, mode, role) {
  */
 export const pageDocument = (page, { mode, person }, noticeHtml = '') => person === null
   ? pour(page, noticeHtml, frameOf(page._id, mode))
-  : pour(page, noticeHtml, frameOf(page._id, mode, person.role), person.name)
+  : pour(page, noticeHtml, frameOf(page._id, mode, person), person.name)
 
 /**
  * Strong (RFC 9110 §8.8.3).

@@ -32,7 +32,7 @@ export const placed = (plugin, inside) => async (app, options) => {
     const either = function (request, reply) {
       return (spaceIn(request) === null ? handler : within).call(this, request, reply)
     }
-    app[method](url, { ...given, config: { ...configOf(given), placed: true } }, either)
+    app[method](url, { ...given, config: /** @type {object} */ ({ ...configOf(given), placed: true }) }, either)
   }, true), options)
 }
 
