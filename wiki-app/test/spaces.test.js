@@ -9,32 +9,10 @@ import { zipOf } from './archives.js'
 import { readBackup } from '../src/backup/read.js'
 import { writeBackup } from '../src/backup/write.js'
 import { BROWSER, get, save, useWiki } from './helper.js'
-import { bearer, cookieOf, MAIL, peopleOnly, post, USERS } from './people.js'
-import { sha256 } from '../src/access/users.js'
-
-/** @typedef {import('fastify').FastifyInstance} App */
+import { bearer, cookieOf, MAIL, peopleOnly, post } from './people.js'
+import { makeSpace, PEOPLE, put, send, WORD } from './spaces.js'
 
 const wiki = useWiki()
-/** In the name, text, tag, author and summary of a private page. */
-const WORD = 'skrivnost'
-const [{ password }] = USERS
-
-/** @param {string} name @param {string} role */
-const user = (name, role) =>
-  ({ name, role, password, tokens: [{ label: 'test', sha256: sha256(`stevec_${name}`) }] })
-
-const PEOPLE = [...USERS, user('teamreader', 'reader'), user('teameditor', 'reader'), user('teamadmin', 'editor'),
-  user(`${WORD}er`, 'editor')]
-
-/** @param {App} app @param {string} url @param {object} payload @param {string} [by] */
-const send = (app, url, payload, by = 'admin', method = 'POST') => app.inject({
-  method: /** @type {'POST'} */ (method), url, payload, headers: { accept: 'application/json', ...bearer(by) }
-})
-
-/** @param {App} app @param {string} name @param {object} payload @param {string} [by] */
-const put = (app, name, payload, by = 'teameditor') =>
-  send(app, `/api/v1/pages/${encodeURIComponent(name)}`, payload, by, 'PUT')
-
 /** @param {import('node:test').TestContext} t @param {Record<string, string>} [settings] */
 async function start (t, settings = {}) {
   const uri = wiki.freshUri()
@@ -42,19 +20,6 @@ async function start (t, settings = {}) {
   const client = await MongoClient.connect(uri)
   t.after(() => client.close())
   return { app, db: client.db() }
-}
-
-/** @param {App} app @param {string} name  of a space in which each team has its role */
-async function makeSpace (app, name) {
-  const made = await send(app, '/edit/spaces', { name })
-  assert.equal(made.statusCode, 201, made.body)
-  for (const [group, role] of [['readers', 'reader'], ['editors', 'editor'], ['admins', 'admin']]) {
-    await send(app, '/edit/groups', { name: group })
-    for (const person of [`team${role}`, ...role === 'editor' ? [`${WORD}er`] : []]) {
-      assert.equal((await send(app, '/edit/groups/add', { name: group, person })).statusCode, 204)
-    }
-    assert.equal((await send(app, '/edit/spaces/grant', { name, group, role })).statusCode, 204)
-  }
 }
 
 /** Addresses of each route that is read. @param {string} word @returns {(pattern: string) => string[]} */
@@ -68,7 +33,9 @@ const urlsFor = (word) => (pattern) => {
     .replace(/:\w+/, 'a')
   const queries = [...pattern.includes('difference') ? ['from=1&to=1'] : [],
     ...pattern.startsWith('/edit/text') ? [`template=${name}`] : [],
-    ...LISTS.has(pattern) ? ['under=Team', `q=${word}`, `author=${word}er`, `space=Team&q=${word}`, `page=${name}`] : []]
+    ...LISTS.has(pattern)
+      ? ['under=Team', `q=${word}`, `author=${word}er`, `space=Team&q=${word}`, `page=${name}`]
+      : []]
   return [url, ...queries.map((query) => `${url}?${query}`)]
 }
 
@@ -79,7 +46,7 @@ const LISTS = new Set(['/pages', '/search', '/changes', '/changes.atom', '/edit/
 /** Without what differs from request to request. @param {import('./helper.js').Response} answer @param {string} word */
 function seen ({ statusCode, headers: { date, etag, ...headers }, body }, word) {
   return JSON.stringify([statusCode, headers, body]).replaceAll(word, 'WORD')
-    .replace(/"request_id\\":\\"[^"]*"/g, '').replace(/<code>[^<]*<\/code>/g, '').replace(/\d+(?:\.\d+)? (?:ms|s)\b/g, '')
+    .replace(/"request_id\\":\\"[^"]*"/g, '').replace(/<code>[^<]*<\/code>/g, '')
 }
 
 test('to strangers, and members without a group, a private page is as one that is not there', async (t) => {
@@ -96,8 +63,8 @@ test('to strangers, and members without a group, a private page is as one that i
   await send(app, '/api/v1/pages/Team%2Fformer/rename', { to: `Team/${WORD}-renamed` }, 'teameditor')
   await send(app, '/edit/delete/Team/gone', {}, 'teameditor')
 
-  const patterns = new Set(/** @type {any} */ (app).rules.flatMap(
-    (/** @type {{method: string | string[], url: string}} */ { method, url }) => [method].flat().includes('GET') ? url : []))
+  const patterns = new Set(/** @type {{method: string | string[], url: string}[]} */ (/** @type {any} */ (app).rules)
+    .filter(({ method }) => [method].flat().includes('GET')).map(({ url }) => url))
   assert.ok(patterns.size > 90, String(patterns.size))
   const other = 'skrivnoxx'
   const [there, missing] = [urlsFor(WORD), urlsFor(other)]
@@ -241,7 +208,8 @@ test('all that is written goes to the space, and nothing crosses its border', as
   for (const [url, payload] of /** @type {[string, object][]} */ ([['/edit/watch/Team/a', { watch: 'yes' }],
     ['/edit/short-link/Team/a', {}], ['/api/v1/short-links', { page: 'Team/a' }],
     ['/edit/protection', { name: 'Team/a' }], ['/api/v1/protections/Team%2Fa', {}],
-    ['/api/v1/watching/pages/Team%2Fa', {}], ['/edit/erase/Team/moved', { from: 1, to: 1, confirm: 'Team/moved', reason: 'r' }]])) {
+    ['/api/v1/watching/pages/Team%2Fa', {}],
+    ['/edit/erase/Team/moved', { from: 1, to: 1, confirm: 'Team/moved', reason: 'r' }]])) {
     const answer = await send(app, url, payload, 'admin', url.endsWith('%2Fa') ? 'PUT' : 'POST')
     assert.deepEqual([answer.statusCode, /a name in a private space/.test(answer.body)], [409, true], url)
   }
@@ -275,7 +243,7 @@ test('once a space is made, no save that began before it lands in the public sto
     const statuses = (await Promise.all(saves)).map(({ statusCode }) => statusCode)
     const count = await db.collection('pages').countDocuments({ _id: /** @type {any} */ ({ $in: names }) })
     if (made.statusCode === 201) assert.equal(count, 0, statuses.join())
-    else assert.deepEqual([made.statusCode, await db.collection('spaces').countDocuments({ _id: /** @type {any} */ (root) })], [409, 0])
+    else assert.equal(made.statusCode, 409, made.body)
   }
   // None of them was written yet, and each has begun.
   const root = 'Held'

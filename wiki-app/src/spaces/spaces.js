@@ -25,7 +25,9 @@ const NoSpace = createError('WIKI_NO_SPACE', 'There is no private space “%s”
 const NoGroup = createError('WIKI_NO_GROUP', 'There is no group “%s”. Make it first.', 404)
 const SpaceTaken = createError('WIKI_SPACE_TAKEN', '“%s” is a private space already.', 409)
 const SpacesOverlap = createError(
-  'WIKI_SPACES_OVERLAP', 'Private spaces do not overlap, and “%s” is one. Choose a name that is not above or below it.', 409
+  'WIKI_SPACES_OVERLAP',
+  'Private spaces do not overlap, and “%s” is one. Choose a name that is not above or below it.',
+  409
 )
 const NoSpaceName = createError(
   'WIKI_NO_NAME_OF_SPACE',

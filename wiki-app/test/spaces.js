@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict'
+import { sha256 } from '../src/access/users.js'
+import { bearer, USERS } from './people.js'
+
+/** @typedef {import('fastify').FastifyInstance} App */
+
+/** In the name, text, tag, author and summary of a private page. */
+export const WORD = 'skrivnost'
+const [{ password }] = USERS
+
+/** @param {string} name @param {string} role */
+const user = (name, role) =>
+  ({ name, role, password, tokens: [{ label: 'test', sha256: sha256(`stevec_${name}`) }] })
+
+export const PEOPLE = [...USERS, user('teamreader', 'reader'), user('teameditor', 'reader'),
+  user('teamadmin', 'editor'), user(`${WORD}er`, 'editor')]
+
+/** @param {App} app @param {string} url @param {object} payload @param {string} [by] */
+export const send = (app, url, payload, by = 'admin', method = 'POST') => app.inject({
+  method: /** @type {'POST'} */ (method), url, payload, headers: { accept: 'application/json', ...bearer(by) }
+})
+
+/** @param {App} app @param {string} name @param {object} payload @param {string} [by] */
+export const put = (app, name, payload, by = 'teameditor') =>
+  send(app, `/api/v1/pages/${encodeURIComponent(name)}`, payload, by, 'PUT')
+
+/** @param {App} app @param {string} name  of a space in which each team has its role */
+export async function makeSpace (app, name) {
+  const made = await send(app, '/edit/spaces', { name })
+  assert.equal(made.statusCode, 201, made.body)
+  for (const [group, role] of [['readers', 'reader'], ['editors', 'editor'], ['admins', 'admin']]) {
+    await send(app, '/edit/groups', { name: group })
+    for (const person of [`team${role}`, ...role === 'editor' ? [`${WORD}er`] : []]) {
+      assert.equal((await send(app, '/edit/groups/add', { name: group, person })).statusCode, 204)
+    }
+    assert.equal((await send(app, '/edit/spaces/grant', { name, group, role })).statusCode, 204)
+  }
+}
