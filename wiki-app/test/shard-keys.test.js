@@ -163,6 +163,7 @@ async function administer (app, send) {
   await send('DELETE', '/api/v1/protections/y')
   await send('POST', '/edit/protection/remove', { name: 'x' })
   await review(app, send)
+  await useSpace(send)
 }
 
 /**
@@ -188,6 +189,13 @@ async function review (app, send) {
   }
   await send('GET', '/edit/proposals', undefined, editor)
   await send('DELETE', '/api/v1/protections/w')
+}
+
+/**
+ * A private space and its pages.
+ * @param {(method: string, url: string, payload?: any, headers?: any) => Promise<import('./helper.js').Response>} send
+ */
+async function useSpace (send) {
   await send('POST', '/edit/spaces', { name: 'Team' })
   await send('POST', '/edit/groups', { name: 'g' })
   await send('POST', '/edit/groups/add', { name: 'g', person: 'editor' })

@@ -3,6 +3,7 @@ import { COUNTS } from '../pages/counts.js'
 import { createHistories } from '../pages/histories.js'
 import { OUTDATED_LINKS } from '../pages/link-targets.js'
 import { createPageStore } from '../pages/store.js'
+import { createProposing } from '../proposals/saving.js'
 import { createMergeSave } from '../writing/merge-save.js'
 import { createSections } from '../writing/sections.js'
 import { isWithin } from './find-space.js'
@@ -38,6 +39,7 @@ export function createSpaceStores ({ models, later, find, pool, makeOldRevisions
   })
   const store = { ...stored, findSimilar: async () => [] }
   const history = createHistory(models, createHistories(models))
+  const mergeSave = createMergeSave({ store, history, pool })
   /** @type {Record<string, Work>} */
   const works = Object.fromEntries([COUNTS, OUTDATED_LINKS].map((kind) => [kindOf(kind), stored.works[kind]]))
   return {
@@ -46,12 +48,15 @@ export function createSpaceStores ({ models, later, find, pool, makeOldRevisions
       store,
       history,
       oldRevisions: makeOldRevisions({ history, store, htmlMaxBytes }),
-      mergeSave: createMergeSave({ store, history, pool }),
+      mergeSave,
       sections: createSections({ store, history, pool }),
       // Templates are public pages.
       search: { below: async () => ({ items: [], more: false }) },
       deferred: undefined,
-      protections: null
+      protections: null,
+      // Nothing in a space is reviewed.
+      proposals: null,
+      proposing: createProposing({ store, mergeSave, proposals: null })
     }
   }
 }
