@@ -399,7 +399,7 @@ test('a reader reads, finds no button to write below /edit/, and can sign out', 
   const cookie = await cookieOf(app, 'reader')
   for (const { url, body } of (await documentsOf(app, cookie)).filter(({ url }) => url.startsWith('/edit/'))) {
     assert.match(body, /data-role="reader">reader<\/a>/, url)
-    assert.doesNotMatch(body, /"\/edit\/(?!sign-|watch|account)/, url)
+    assert.doesNotMatch(body, /"\/edit\/(?!sign-|watch|account|spaces")/, url)
   }
   assert.doesNotMatch((await get(app, '/files')).body, /name="author"/, 'the wiki knows the names of those who write')
   const own = await get(app, '/edit/sign-in', { ...BROWSER, ...cookie })
