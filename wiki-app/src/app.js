@@ -256,7 +256,7 @@ async function registerPeople (app, config, services, { clientKey, secure }) {
   await app.register(spacesRoutes, privateSpaces)
   await app.register(groupsRoutes, privateSpaces)
   await app.register(spaceReadingRoutes, { ...privateSpaces, policy: services.policy })
-  await app.register(eraseRoutes, { erasure, users })
+  await app.register(placed(eraseRoutes, privateSpaces.erasing), { erasure, users })
   await app.register(accountRoutes, { account, passwords, elsewhere, addresses: passwordMail?.addresses })
   await app.register(signInRoutes, { sessions, passwords, secure, elsewhere, forgottenUrl })
   if (passwordMail) {

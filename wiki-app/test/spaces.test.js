@@ -208,11 +208,16 @@ test('all that is written goes to the space, and nothing crosses its border', as
   for (const [url, payload] of /** @type {[string, object][]} */ ([['/edit/watch/Team/a', { watch: 'yes' }],
     ['/edit/short-link/Team/a', {}], ['/api/v1/short-links', { page: 'Team/a' }],
     ['/edit/protection', { name: 'Team/a' }], ['/api/v1/protections/Team%2Fa', {}],
-    ['/api/v1/watching/pages/Team%2Fa', {}],
-    ['/edit/erase/Team/moved', { from: 1, to: 1, confirm: 'Team/moved', reason: 'r' }]])) {
+    ['/api/v1/watching/pages/Team%2Fa', {}]])) {
     const answer = await send(app, url, payload, 'admin', url.endsWith('%2Fa') ? 'PUT' : 'POST')
     assert.deepEqual([answer.statusCode, /a name in a private space/.test(answer.body)], [409, true], url)
   }
+
+  const erased = { from: 1, to: 1, confirm: 'Team/moved', reason: 'a secret' }
+  for (const [person, status] of /** @type {const} */ ([[by, 403], ['teamadmin', 200]])) {
+    assert.equal((await send(app, '/edit/erase/Team/moved', erased, person)).statusCode, status, person)
+  }
+  assert.equal((await get(app, '/edit/in/revision/Team/moved/1', { ...BROWSER, ...cookie })).statusCode, 410)
 
   const imported = await app.inject({
     method: 'POST',

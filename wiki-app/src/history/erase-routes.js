@@ -1,6 +1,6 @@
 import createError from '@fastify/error'
 import { t } from '../language.js'
-import { nameOfPerson } from '../access/access.js'
+import { nameOfPerson, spaceIn } from '../access/access.js'
 import { historyUrl, viewUrl, writableName } from '../pages/name.js'
 import { readableSummary } from '../pages/visible.js'
 import { isMisspelt, nameIn, queryOf } from '../reading/address.js'
@@ -92,7 +92,8 @@ export async function eraseRoutes (app, { erasure, users }) {
     if (!reason) throw new NoReason()
     const actor = nameOfPerson(request)
     const asked = { ...range, ...newest !== undefined && { newest: Number(newest) } }
-    const erased = await erasure.erase({ name: actor, inFile: users.isInFile(actor) }, asked, reason)
+    const ofSpace = spaceIn(request) !== null
+    const erased = await erasure.erase({ name: actor, inFile: users.isInFile(actor), ofSpace }, asked, reason)
     if (!wantsHtml(request)) return { ...range, erased }
     return reply.type(HTML).send(renderFor(request, 'erased', {
       title: t('Erased'),

@@ -12,7 +12,8 @@ const ACTS_PER_PAGE = 100
 const NoAdminAnyMore = createError('WIKI_NO_ADMIN_ANY_MORE', 'You are not an administrator any more.', 403)
 
 /**
- * An administrator. `inFile`: of USERS_FILE; `ofSpace`: of a private space, which the change itself confirms.
+ * An administrator. `inFile`: of USERS_FILE; `ofSpace`: of a private space, with the role there, which is not confirmed
+ * here.
  * @typedef {{name: string, inFile: boolean, ofSpace?: boolean}} Actor
  */
 

@@ -11,7 +11,7 @@ import { canonicalName } from '../pages/name.js'
 const NotInSpaces = createError(
   'WIKI_NOT_IN_SPACES',
   'This does not work for “%s” yet, a name in a private space: ' +
-    'watching, short addresses, protection and erasing are for public pages.',
+    'watching, short addresses and protection are for public pages.',
   409
 )
 
@@ -32,9 +32,7 @@ const ROUTES = {
   'PUT /api/v1/watching/pages/:name': ofAddress,
   'POST /api/v1/short-links': ofBody('page'),
   'POST /edit/protection': ofBody('name'),
-  'PUT /api/v1/protections/:name': ofAddress,
-  'GET /edit/erase/*': ofAddress,
-  'POST /edit/erase/*': ofAddress
+  'PUT /api/v1/protections/:name': ofAddress
 }
 
 /** Whether the page is there or not. Before the routes that it is about. */

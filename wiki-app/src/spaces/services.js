@@ -1,4 +1,5 @@
 import { whileAvailable } from '../database/while-available.js'
+import { createErasure } from '../history/erasure.js'
 import { HTML_FACTOR_MAX } from '../markdown/renderer.js'
 import { NO_PURGES } from '../pages/store.js'
 import { createFindSpace } from './find-space.js'
@@ -52,9 +53,11 @@ export function createSpaceServices ({ models, finding, guards }, parts) {
   const { isInFile } = users
   const ofSpaces = { connection, models, publicModels, finding, audit, isInFile, later: parts.later, purges }
   const spaces = createSpaces({ ...ofSpaces, home: config.HOME_PAGE })
+  const ofErasure = { models: models.inside, audit, later: parts.later, forget: inside.oldRevisions.forget }
   return {
     works,
     inside,
+    erasing: { erasure: whileAvailable(createErasure(ofErasure), database) },
     finding: whileAvailable({ find: finding.find, roleIn: finding.roleIn }, database),
     spaces: whileAvailable(spaces, database),
     groups: whileAvailable(createGroups({ models, audit, members, users }), database),
