@@ -276,6 +276,8 @@ test('a person who is removed leaves all groups', async (t) => {
   const { groups } = (await get(app, '/edit/groups', { accept: 'application/json', ...bearer('admin') })).json()
   assert.deepEqual(groups.map((/** @type {{members: string[]}} */ { members }) => members),
     [['teamadmin'], ['teameditor', `${WORD}er`], ['teamreader']])
+  assert.equal((await send(app, '/edit/groups', { name: '<b>x' })).statusCode, 201)
+  assert.doesNotMatch((await get(app, '/edit/groups', { ...BROWSER, ...bearer('admin') })).body, /<b>x/)
 })
 
 test('a backup has the spaces, and a restored wiki keeps them private', async (t) => {
