@@ -3,6 +3,7 @@ import { execFile } from 'node:child_process'
 import test from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { gzipSync } from 'node:zlib'
 import { BROWSER, get, save, useWiki } from './helper.js'
 
 const wiki = useWiki()
@@ -112,7 +113,7 @@ test('a preview after an edit conflict keeps the base revision that the author s
   )
 })
 
-test('a page view loads at most 25 kB, the editor 22 kB, and CodeMirror 350 kB after it', async (t) => {
+test('a page view loads at most 25 kB, compressed 10 kB, the editor 22 kB, and CodeMirror 350 kB after it', async (t) => {
   const app = await wiki.build(t)
   await save(app, 'a', 'x')
   const page = await get(app, '/wiki/a')
@@ -122,15 +123,18 @@ test('a page view loads at most 25 kB, the editor 22 kB, and CodeMirror 350 kB a
     for (const { statusCode, headers } of answers) {
       assert.deepEqual([statusCode, headers['cache-control']], [200, 'public, max-age=31536000, immutable'])
     }
+    compressed = [page, ...answers].reduce((sum, { rawPayload }) => sum + gzipSync(rawPayload).length, 0)
     return Object.fromEntries(urls.map((url, index) =>
       [url.replace(/\.[0-9a-f]{12}/, ''), answers[index].rawPayload.length]))
   }
+  let compressed = 0
   const reading = await bytesOf(page.body)
   assert.deepEqual(Object.keys(reading).sort(), ['/assets/icon.svg', '/assets/page.js', '/assets/style.css'])
   assert.ok(reading['/assets/page.js'] <= 6_200, `${reading['/assets/page.js']} bytes`)
   const total = page.rawPayload.length + Object.values(reading).reduce((sum, bytes) => sum + bytes, 0)
   assert.ok(total <= 25_000, `${total} bytes`)
-  t.diagnostic(`a page view is ${total} bytes`)
+  assert.ok(compressed <= 10_000, `${compressed} bytes`)
+  t.diagnostic(`a page view is ${total} bytes, ${compressed} as the edge sends them, compressed`)
 
   const [, entry] = /"(\/assets\/editor[^"]+js)"/.exec((await get(app, '/edit/text/a')).body) ?? []
   const first = await scriptsFrom(app, [String(entry)], /^import .*'([^']+)'$/gm)
