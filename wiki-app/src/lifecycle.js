@@ -17,6 +17,7 @@ export const lifecycle = fp(
         if (deferred) await failures.prepare(db)
         await migrate({ db, migrations: store.migrations, log: app.log })
         if (privateSpaces) {
+          await privateSpaces.prepare()
           await migrate({ db, migrations: privateSpaces.migrations, log: app.log, records: 'space_migrations' })
         }
         await pictureUpkeep.claim(db).catch((error) => {

@@ -15,8 +15,8 @@ import { makeSpace, PEOPLE, put, send, WORD } from './spaces.js'
 const wiki = useWiki()
 /** @param {import('node:test').TestContext} t @param {Record<string, string>} [settings] */
 async function start (t, settings = {}) {
-  const uri = wiki.freshUri()
-  const app = await wiki.build(t, { ...peopleOnly(t, { users: PEOPLE }), MONGODB_URI: uri, ...settings })
+  const { MONGODB_URI: uri = wiki.freshUri() } = settings
+  const app = await wiki.build(t, { ...peopleOnly(t, { users: PEOPLE }), ...settings, MONGODB_URI: uri })
   const client = await MongoClient.connect(uri)
   t.after(() => client.close())
   return { app, db: client.db() }
@@ -292,7 +292,8 @@ test('a backup has the spaces, and a restored wiki keeps them private', async (t
   assert.deepEqual({ spaces, groups, pages, revisions }, { spaces: 1, groups: 3, pages: 1, revisions: 1 })
   const other = wiki.freshUri()
   await readBackup({ uri: other, file })
-  const { app: restored } = await start(t, { MONGODB_URI: other })
+  const { app: restored, db } = await start(t, { MONGODB_URI: other })
+  assert.ok((await db.collection('space_pages').indexes()).some(({ name }) => name === 'by_name'))
   const read = (/** @type {string} */ by) => get(restored, '/edit/in/wiki/Team/a', { ...BROWSER, ...bearer(by) })
   assert.match((await read('teamreader')).body, new RegExp(WORD))
   assert.equal((await read('editor')).statusCode, 403)

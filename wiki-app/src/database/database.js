@@ -150,7 +150,8 @@ export function createDatabase (uri, log, { poolMax = 100, readConcern, commands
       // Connecting takes longer than later pings.
       await monitor.db().command({ ping: 1 })
       // One by one: all at once would open a connection each.
-      for (const model of Object.values(connection.models)) await model.createIndexes()
+      const models = Object.values(connection.models).filter(({ schema }) => schema.get('autoIndex') !== false)
+      for (const model of models) await model.createIndexes()
       await prepare(own())
       availability.watch(connection.getClient(), { beside: () => ping(monitor.db()), through: () => ping(own()) })
       return true

@@ -143,11 +143,13 @@ tagSchema.index({ _id: 1, pages: 1 }, { name: 'by_name', collation: NAME_ORDER }
 
 /**
  * @param {import('mongoose').Connection} connection
- * @param {string} [prefix]  of the collections, where pages are stored apart, see spaces/
+ * @param {string} [prefix]  of the collections, where pages are stored apart, see spaces/: without indexes at a start
  */
 export const defineModels = (connection, prefix = '') => {
-  const define = (/** @type {string} */ name, /** @type {mongoose.Schema} */ schema) =>
-    /** @type {unknown} */ (connection.model(prefix + name, schema, prefix + schema.get('collection')))
+  const define = (/** @type {string} */ name, /** @type {mongoose.Schema} */ schema) => {
+    const own = prefix === '' ? schema : schema.clone().set('autoIndex', false)
+    return /** @type {unknown} */ (connection.model(prefix + name, own, prefix + schema.get('collection')))
+  }
   return {
     Pages: /** @type {Model<Page>} */ (define('Page', pageSchema)),
     Revisions: /** @type {Model<Revision>} */ (define('Revision', revisionSchema)),

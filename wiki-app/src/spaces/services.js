@@ -60,6 +60,7 @@ export function createSpaceServices ({ models, finding, guards }, parts) {
     erasing: { erasure: whileAvailable(createErasure(ofErasure), database) },
     finding: whileAvailable({ find: finding.find, roleIn: finding.roleIn }, database),
     spaces: whileAvailable(spaces, database),
+    prepare: spaces.prepare,
     groups: whileAvailable(createGroups({ models, audit, members, users }), database),
     lists: whileAvailable(createSpaceLists({ models: models.inside, history: inside.history }), database),
     /** @type {PageStore['migrations']} */

@@ -67,6 +67,12 @@ export function createSpaces (parts) {
 
   return {
     ...createComing(parts),
+
+    /** At a start: a version may bring new indexes. */
+    async prepare () {
+      if (await spaces.findOne({}, { projection: { _id: 1 } }) !== null) await createIndexes(models)
+    },
+
     find: finding.find,
     roleIn: finding.roleIn,
 
@@ -151,6 +157,7 @@ function createComing ({ connection, models, publicModels, audit, isInFile, late
     async make (actor, root) {
       if (isAmongTalk(root) || isWithin(root, home)) throw new NoSpaceName(root)
       await refuseUnfit(root)
+      await createIndexes(models)
       await begin(root)
       try {
         await outwaitAll(root, outwaitPublic)
@@ -186,6 +193,11 @@ function createComing ({ connection, models, publicModels, audit, isInFile, late
       }
     }
   }
+}
+
+/** Of a wiki without spaces, no start takes time for them. @param {SpaceModels} models */
+async function createIndexes ({ inside }) {
+  for (const model of Object.values(inside)) await model.createIndexes()
 }
 
 /** @param {SpaceModels} models @param {Models} publicModels */
