@@ -174,10 +174,16 @@ test('all that is written goes to the space, and nothing crosses its border', as
 
   const by = 'teameditor'
   assert.equal((await put(app, 'Team/a', { content: 'one [[Team/none]] [[Nowhere]] [[Work/w]]' }, by)).statusCode, 201)
-  assert.equal((await put(app, 'Work/w', { content: 'w' }, by)).statusCode, 201)
+  assert.equal((await put(app, 'Work/w', { content: 'secret of Work' }, by)).statusCode, 201)
   const cookie = await cookieOf(app, by)
   const view = async (/** @type {string} */ name) =>
     (await get(app, `/edit/in/wiki/${name}`, { ...BROWSER, ...cookie })).body
+  const begun = async (/** @type {string} */ template) =>
+    (await get(app, `/edit/text/Team/new?template=${template}`, { ...BROWSER, ...cookie })).body
+  assert.match(await begun('Team/a'), /one \[\[Team/)
+  const hidden = await begun('Work/w')
+  assert.doesNotMatch(hidden, /secret of Work/, 'a page of another space is no template')
+  assert.equal(hidden, (await begun('Work/n')).replaceAll('Work/n', 'Work/w'))
   assert.match(await view('Team/a'), /class="missing"[^>]*>Team\/none|Team\/none" class="missing"/)
   assert.doesNotMatch((await view('Team/a')).replace(/<a [^>]*Team\/none[^]*?<\/a>/, ''), /class="missing"/)
   assert.match(await view('Team/a'), /Private: members of the space/)

@@ -1,4 +1,4 @@
-import { personIn } from '../access/access.js'
+import { personIn, spaceIn } from '../access/access.js'
 import { sayError } from '../say-error.js'
 import { t } from '../language.js'
 import { HTML, renderFor, wantsHtml } from '../views.js'
@@ -136,7 +136,9 @@ function addForms (app, { store, search, sections, proposals, noticeOf }) {
       : undefined
     if (proposal?.content === '') return reply.redirect(proposalUrl(id), 303)
     const section = page && asked.section !== undefined ? await sections.find(page, asked) : undefined
-    const begun = page === null && template !== undefined ? await templates.begin(template, name) : undefined
+    const begun = page === null && template !== undefined
+      ? await templates.begin(template, name, spaceIn(request)?._id)
+      : undefined
     return reply.type(HTML).send(renderFor(request, 'edit', {
       title: titleOf(name, page !== null, section?.title),
       wholeUrl: section ? editUrl(name) : undefined,

@@ -1,4 +1,5 @@
 import { canonicalName, editUrl } from '../pages/name.js'
+import { isWithin } from '../spaces/find-space.js'
 
 /** @import {PageSource} from '../pages/read-pages.js' */
 /** @import {PageStore} from '../pages/store.js' */
@@ -28,12 +29,15 @@ export const createPageTemplates = ({ store, search }) => ({
   },
 
   /**
-   * @param {string} template  the name of any page @param {string} name  of the page that is created
+   * @param {string} asked  the name of any page @param {string} name  of the page that is created
+   * @param {string} [space]  that has it: then a page of another space is as none
    * @returns {Promise<Pick<PageSource, 'content' | 'tags'> | null>} null: there is no such page
    * @throws {Error} 400 for what can be no name
    */
-  async begin (template, name) {
-    const page = await store.findSource(canonicalName(template))
+  async begin (asked, name, space) {
+    const template = canonicalName(asked)
+    // The store has the pages of all spaces, and the person a role in this one.
+    const page = space === undefined || isWithin(space, template) ? await store.findSource(template) : null
     return page && { content: fill(page.content, name), tags: page.tags }
   }
 })
