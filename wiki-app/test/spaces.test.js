@@ -198,7 +198,8 @@ test('all that is written goes to the space, and nothing crosses its border', as
   assert.equal(conflict.statusCode, 409)
   assert.match(conflict.body, /Two edits/)
 
-  for (const [from, to] of [['Team/a', 'Public'], ['Team/a', 'Work/b'], ['Free', 'Team/b']]) {
+  for (const [from, to] of [['Team/a', 'Public'], ['Team/a', 'Work/b'], ['Team/a', 'Work/w'],
+    ['Free', 'Team/b']]) {
     const url = `/api/v1/pages/${encodeURIComponent(from)}/rename`
     const renamed = await send(app, url, { to }, from === 'Free' ? 'editor' : by)
     assert.equal(renamed.statusCode, 409, renamed.body)

@@ -67,6 +67,7 @@ export function createRename (context) {
     const page = await Pages.findOne({ _id: name }, CURRENT_FIELDS, { session }).lean().exec()
     if (page === null || currentRevision(page) === 0) throw new PageMissing(name)
     precondition(page)
+    await guard.refuseMove(name, target, session)
     const moves = await planned({ name, target, subpages }, session)
     await refuseProtected(moves, attribution, session)
     const [first, ...others] = moves

@@ -109,10 +109,14 @@ export function createGuard (model) {
 }
 
 /** @typedef {ReturnType<typeof createGuard>} Guard */
-/** @typedef {Pick<Guard, 'refusals' | 'follow'>} WriteGuard */
+/** @typedef {Pick<Guard, 'refusals' | 'follow'>} Protection */
+/**
+ * `refuseMove`: before anything is looked up under the new name, which may be nothing for this person.
+ * @typedef {Protection & {refuseMove: (from: string, to: string, session: ClientSession) => Promise<void>}} WriteGuard
+ */
 
 /** For a wiki that knows nobody by name. @type {WriteGuard} */
-export const NO_GUARD = { refusals: async () => new Map(), follow: async () => {} }
+export const NO_GUARD = { refusals: async () => new Map(), refuseMove: async () => {}, follow: async () => {} }
 
 /** @param {string} name @param {Rule} rule @returns {Error} */
 function refusal (name, { reason, review }) {

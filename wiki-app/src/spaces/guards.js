@@ -1,7 +1,7 @@
 import createError from '@fastify/error'
 import { NO_GUARD } from '../protection/guard.js'
 
-/** @import {WriteGuard} from '../protection/guard.js' */
+/** @import {Protection, WriteGuard} from '../protection/guard.js' */
 /** @import {FindSpace} from './find-space.js' */
 
 const InSpace = createError(
@@ -25,7 +25,7 @@ const LeavesSpace = createError(
 /**
  * What the transactions of both stores ask before they write, so that a page is never stored in the wrong one. Spaces
  * that come or go at the same time make them begin again, see spaces.js.
- * @param {Pick<FindSpace, 'spacesOf'>} finding @param {WriteGuard} [protection]  of public pages
+ * @param {Pick<FindSpace, 'spacesOf'>} finding @param {Protection} [protection]  of public pages
  * @returns {{ofPublic: WriteGuard, ofSpaces: WriteGuard}}
  */
 export function createSpaceGuards ({ spacesOf }, protection = NO_GUARD) {
@@ -39,6 +39,7 @@ export function createSpaceGuards ({ spacesOf }, protection = NO_GUARD) {
         }))
         return new Map([...await protection.refusals(writes, session), ...refused])
       },
+      refuseMove: NO_GUARD.refuseMove,
       follow: protection.follow
     },
     ofSpaces: {
@@ -48,12 +49,13 @@ export function createSpaceGuards ({ spacesOf }, protection = NO_GUARD) {
         return new Map(refused.map(({ name }) => pair(name, new NotInSpace(name))))
       },
 
-      async follow (moves, session) {
-        const spaceOf = await spacesOf(moves.flatMap(({ from, to }) => [from, to]), session)
-        for (const { from, to } of moves) {
-          if (spaceOf(from)?._id !== spaceOf(to)?._id) throw new LeavesSpace(to, from)
-        }
-      }
+      // Subpages and talk pages stay with their page.
+      async refuseMove (from, to, session) {
+        const spaceOf = await spacesOf([from, to], session)
+        if (spaceOf(from)?._id !== spaceOf(to)?._id) throw new LeavesSpace(to, from)
+      },
+
+      follow: NO_GUARD.follow
     }
   }
 }

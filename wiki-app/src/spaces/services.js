@@ -15,7 +15,7 @@ import { createSpaceStores } from './stores.js'
 /** @import {Models} from '../pages/model.js' */
 /** @import {Purges} from '../pages/commit.js' */
 /** @import {peopleOf} from '../people/people.js' */
-/** @import {WriteGuard} from '../protection/guard.js' */
+/** @import {Protection} from '../protection/guard.js' */
 /** @import {Config} from '../settings.js' */
 
 /** @typedef {ReturnType<typeof beginSpaces>} Begun */
@@ -23,7 +23,7 @@ import { createSpaceStores } from './stores.js'
 
 /**
  * What the public store needs of the spaces.
- * @param {Database} database @param {WriteGuard} [protection]
+ * @param {Database} database @param {Protection} [protection]
  */
 export function beginSpaces ({ connection }, protection) {
   const models = defineSpaces(connection)
