@@ -76,6 +76,7 @@ const IMPORTS_MAX = 2
  * @property {CreateS3} [createS3]
  * @property {typeof createMailer} [createMailer]
  * @property {{number: number, primary: number}} [worker]  of several processes of one wiki
+ * @property {boolean} [asksSpaces]  for private spaces, where the settings need not say that the wiki has them
  */
 
 /** What tests and benchmarks replace. */
@@ -109,7 +110,7 @@ export function createServices (config, log, parts) {
   const rendering = makeRenderer({ maxBytes: config.PAGE_MAX_BYTES, pool: authors })
   const renderer = watched(rendering, metrics?.timed, tracing?.rendering)
   const { shortLinks, refuseOtherForms } = shortLinksOf(config, { models, connection, redis, replica, tracing })
-  const { guard, begun } = guardsOf(config, database)
+  const { guard, begun } = guardsOf(config, database, parts)
   const stored = { models, renderer, shortLinks, guard: begun?.guards.ofPublic, log, ...ofCaching(caching) }
   const { pages, queue, later, fanOut, works } = pagesOf(stored, { purgeLog, database, config, tracing })
   const store = watched(pages, metrics?.counted, tracing?.changing)
@@ -152,10 +153,10 @@ export function createServices (config, log, parts) {
   }
 }
 
-/** @param {Config} config @param {Database} database */
-function guardsOf ({ ACCESS: mode }, database) {
+/** @param {Config} config @param {Database} database @param {Pick<Parts, 'asksSpaces'>} parts */
+function guardsOf ({ ACCESS: mode }, database, { asksSpaces = false }) {
   const guard = mode === 'users' ? createGuard(defineRules(database.connection)) : undefined
-  return { guard, begun: guard && beginSpaces(database, guard) }
+  return { guard, begun: guard || asksSpaces ? beginSpaces(database, guard) : undefined }
 }
 
 /**
@@ -163,7 +164,7 @@ function guardsOf ({ ACCESS: mode }, database) {
  * @param {Parameters<typeof createSpaceServices>[1]} parts
  */
 function spacesOf (begun, works, parts) {
-  const privateSpaces = begun && createSpaceServices(begun, parts)
+  const privateSpaces = begun && parts.people.audit ? createSpaceServices(begun, parts) : undefined
   Object.assign(works, privateSpaces?.works)
   return privateSpaces
 }

@@ -10,6 +10,7 @@ import { readBackup } from '../src/backup/read.js'
 import { writeBackup } from '../src/backup/write.js'
 import { BROWSER, get, save, useWiki } from './helper.js'
 import { bearer, cookieOf, MAIL, peopleOnly, post } from './people.js'
+import { moveIn, page } from './moving.js'
 import { makeSpace, PEOPLE, put, send, WORD } from './spaces.js'
 
 const wiki = useWiki()
@@ -19,7 +20,7 @@ async function start (t, settings = {}) {
   const app = await wiki.build(t, { ...peopleOnly(t, { users: PEOPLE }), ...settings, MONGODB_URI: uri })
   const client = await MongoClient.connect(uri)
   t.after(() => client.close())
-  return { app, db: client.db() }
+  return { app, uri, db: client.db() }
 }
 
 /** Addresses of each route that is read. @param {string} word @returns {(pattern: string) => string[]} */
@@ -159,7 +160,7 @@ test('each role may in a space what its group may, and administrators of the wik
 })
 
 test('all that is written goes to the space, and nothing crosses its border', async (t) => {
-  const { app } = await start(t)
+  const { app, uri } = await start(t)
   await put(app, 'Free', { content: 'x' }, 'editor')
   await put(app, 'Work/Old', { content: 'x' }, 'editor')
   await put(app, 'Talk:Work/Else', { content: 'x' }, 'editor')
@@ -235,6 +236,10 @@ test('all that is written goes to the space, and nothing crosses its border', as
   assert.match(imported.body, /public pages do not go there/)
   assert.equal((await get(app, '/api/v1/pages/Team%2Fimported', bearer(by))).statusCode, 404)
 
+  // The command has no settings that say who may write.
+  const moved = await moveIn(uri, [page('Team/moved in', [{}]), page('Open', [{}])])
+  assert.deepEqual(moved.outcomes.map(({ result, problem }) => [result, /private space/.test(problem ?? '')]),
+    [['untaken', true], ['created', false]])
   const kept = await send(app, '/edit/spaces/remove', { name: 'Work' })
   assert.deepEqual([kept.statusCode, /it has pages \(1\)/.test(kept.body)], [409, true])
   await send(app, '/api/v1/pages/Work%2Fw', {}, by, 'DELETE')

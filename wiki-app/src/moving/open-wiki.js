@@ -10,6 +10,7 @@ import { createServices } from '../services.js'
 
 const SELECTION_MS = 5_000
 const PURGE_LOG = 'purge_log'
+const SPACES = 'spaces'
 
 /**
  * The parts of a wiki that write its pages, without the wiki: what a save leaves to do is written, and the wiki that
@@ -22,10 +23,11 @@ export async function openWiki (config, { mayWrite }) {
   const log = pino({ level: 'error' }, pino.destination(2))
   // Without the wiki's settings: caches may follow the log. With them, they say what is purged, as a log may be one of
   // former times.
+  const there = await collectionsOf(config.MONGODB_URI)
   const isLogged = config.CACHE_POLICY === CACHE_SETTINGS.CACHE_POLICY.default && config.PURGE_ZONE === undefined &&
-    await hasPurgeLog(config.MONGODB_URI)
+    there.has(PURGE_LOG)
   const services = createServices(isLogged ? { ...config, CACHE_POLICY: 'bounded' } : config, log, {
-    createS3: await loadS3(config), purge: await purgedBy(config)
+    createS3: await loadS3(config), purge: await purgedBy(config), asksSpaces: there.has(SPACES)
   })
   const { store, models, files } = services
   try {
@@ -38,11 +40,12 @@ export async function openWiki (config, { mayWrite }) {
   return { store, models, files, maxBytes: config.PAGE_MAX_BYTES, close: () => close(services) }
 }
 
-/** @param {string} uri @returns {Promise<boolean>} @throws {Error} when the database is not there */
-async function hasPurgeLog (uri) {
+/** @param {string} uri @returns {Promise<Set<string>>} names @throws {Error} when the database is not there */
+async function collectionsOf (uri) {
   const client = new mongoose.mongo.MongoClient(uri, { serverSelectionTimeoutMS: SELECTION_MS })
   try {
-    return (await client.db().listCollections({ name: PURGE_LOG }, { nameOnly: true }).toArray()).length > 0
+    const found = await client.db().listCollections({}, { nameOnly: true }).toArray()
+    return new Set(found.map(({ name }) => name))
   } finally {
     await client.close()
   }

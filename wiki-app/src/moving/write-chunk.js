@@ -104,6 +104,9 @@ export function createWriteChunk ({ store, dryRun, now = Date.now }) {
         if (error instanceof StaleEdit) throw new AtTheSameMoment()
         // Others write to the same documents.
         if (/** @type {any} */ (error).code === 'WIKI_LOST_RACE' && attempt < COMMITS_MAX) continue
+        if (/** @type {any} */ (error).code === 'WIKI_IN_SPACE') {
+          throw new Unwritable('its name is in a private space, and an import writes public pages')
+        }
         if (isOfDocuments(error) && /** @type {any} */ (error).statusCode === undefined) {
           throw new Unwritable(`it cannot be stored: ${/** @type {Error} */ (error).message}`)
         }
