@@ -247,6 +247,20 @@ test('all that is written goes to the space, and nothing crosses its border', as
   assert.equal((await get(app, '/wiki/Work/w', BROWSER)).statusCode, 404)
   assert.equal((await get(app, '/history/Work/w', BROWSER)).statusCode, 404, 'its history stays private')
   assert.equal((await put(app, 'Work/w', { content: 'public' }, 'editor')).statusCode, 201)
+
+  // The address of a revision says which page it is of, and so which space.
+  const old = (/** @type {string} */ name) => get(app, `/edit/in/revision/${name}/1`, { ...BROWSER, ...cookie })
+  const long = `Team/${'x'.repeat(195)}`
+  await put(app, long, { content: 'a name of 200 characters' }, by)
+  assert.equal((await old(long)).statusCode, 200)
+  await send(app, '/edit/spaces', { name: 'Past' })
+  await put(app, 'Past', { content: WORD }, 'admin')
+  await send(app, '/api/v1/pages/Past', {}, 'admin', 'DELETE')
+  assert.equal((await send(app, '/edit/spaces/remove', { name: 'Past' })).statusCode, 204)
+  await makeSpace(app, 'Past/1')
+  const { statusCode, headers } = await old('Past')
+  assert.deepEqual([statusCode, headers.location], [303, '/revision/Past/1'], 'not of the space “Past/1”')
+  assert.equal((await get(app, '/revision/Past/1', BROWSER)).statusCode, 404)
 })
 
 test('once a space is made, no save that began before it lands in the public store', async (t) => {

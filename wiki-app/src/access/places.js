@@ -1,5 +1,6 @@
 import createError from '@fastify/error'
 import { canonicalName } from '../pages/name.js'
+import { pageAsked } from '../reading/address.js'
 import { suffices } from './roles.js'
 
 /** @import {FastifyRequest} from 'fastify' */
@@ -24,12 +25,11 @@ const NotOfSpace = createError(
  * @returns {Promise<Space | null>} null also for what can be no name: the handler says so
  */
 export async function spaceOf ({ find }, request) {
-  const { params, query, routeOptions } = request
-  const { name, '*': rest = name } = /** @type {Record<string, string>} */ (params)
+  const { query, routeOptions } = request
   const { space = '' } = /** @type {Record<string, unknown>} */ (query)
   const { withoutDatabase } = /** @type {{withoutDatabase?: WithoutDatabase}} */ (routeOptions.config)
   try {
-    return await find(canonicalName(rest ?? String(space)))
+    return await find(canonicalName(pageAsked(request) ?? String(space)))
   } catch (error) {
     // A save that waits for the database is refused there, if it may not be stored.
     const isOfName = /** @type {{statusCode?: number}} */ (error).statusCode === 400

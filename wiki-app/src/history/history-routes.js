@@ -3,7 +3,7 @@ import fresh from 'fresh'
 import { t } from '../language.js'
 import { readableTime } from '../readable.js'
 import { HTML, readerOf, renderFor } from '../views.js'
-import { isMisspelt, nameIn, queryOf } from '../reading/address.js'
+import { isMisspelt, nameIn, queryOf, REVISION } from '../reading/address.js'
 import { sendAuthors } from './authors-page.js'
 import { changeItem } from './change-item.js'
 import { eraseUrl } from './erase-address.js'
@@ -33,8 +33,6 @@ const BadComparison = createError(
 )
 
 const ITEMS_PER_PART = 50
-
-const REVISION = /^(.+)\/([1-9]\d{0,8})(\/authors)?$/
 
 const NUMBER = { type: 'string', pattern: '^[1-9]\\d{0,8}$' }
 const SCHEMAS = {

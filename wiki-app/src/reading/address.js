@@ -8,6 +8,18 @@ export const IN = '/edit/in'
 /** Of a route that ends in `/*`. @param {FastifyRequest} request @throws {Error} 400 */
 export const nameIn = (request) => canonicalName(askedName(request))
 
+/** What follows the name in the address of a revision. */
+export const REVISION = /^(.+)\/([1-9]\d{0,8})(\/authors)?$/
+
+/**
+ * The page that an address is about, also that of a revision.
+ * @param {FastifyRequest} request @returns {string | undefined} as the client spells it; undefined: of none
+ */
+export function pageAsked ({ params, routeOptions: { url = '' } }) {
+  const { name, '*': rest = name } = /** @type {Record<string, string | undefined>} */ (params)
+  return url.endsWith('/revision/*') ? REVISION.exec(String(rest))?.[1] ?? rest : rest
+}
+
 /** @param {FastifyRequest} request */
 const askedName = ({ params }) => /** @type {{'*': string}} */ (params)['*']
 

@@ -1,5 +1,6 @@
 import fp from 'fastify-plugin'
 import { canonicalName } from '../pages/name.js'
+import { pageAsked } from '../reading/address.js'
 import { withinUrl } from './addresses.js'
 
 /** @import {FastifyPluginAsync, FastifyReply, FastifyRequest} from 'fastify' */
@@ -31,9 +32,9 @@ export const spaceRedirects = fp(
 )
 
 /** @param {FastifyRequest} request @returns {string | null} null: it can be none, and the handler says so */
-function nameOf ({ params }) {
+function nameOf (request) {
   try {
-    return canonicalName(/** @type {{'*': string}} */ (params)['*'])
+    return canonicalName(String(pageAsked(request)))
   } catch {
     return null
   }
