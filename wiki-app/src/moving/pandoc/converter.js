@@ -27,7 +27,7 @@ const EXIT_OUT_OF_MEMORY = 251
 
 /** @param {{command: string, from: string, limits: Limits}} options */
 function startPandoc ({ command, from, limits }) {
-  const args = ['+RTS', `-M${limits.memoryMib}m`, '-RTS', 'lua', SCRIPT, from]
+  const args = ['+RTS', `-M${limits.memoryMib}m`, '-A64m', '-RTS', 'lua', SCRIPT, from]
   // No settings of pandoc, no folder of its user.
   const child = spawn(command, args, { env: { LANG: 'C.UTF-8' }, stdio: ['pipe', 'pipe', 'pipe'] })
   let stderr = ''
