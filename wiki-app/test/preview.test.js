@@ -113,7 +113,7 @@ test('a preview after an edit conflict keeps the base revision that the author s
   )
 })
 
-test('a page view loads at most 25 kB, compressed 10 kB, the editor 22 kB, and CodeMirror 350 kB after it', async (t) => {
+test('a page view loads at most 25 kB, 10 kB compressed, the editor 22 kB, CodeMirror 350 kB after it', async (t) => {
   const app = await wiki.build(t)
   await save(app, 'a', 'x')
   const page = await get(app, '/wiki/a')

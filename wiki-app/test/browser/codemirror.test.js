@@ -119,7 +119,7 @@ test('pictures are dropped and pasted into CodeMirror, and its history has what 
   assert.equal(await text.evaluate((each) => each === document.activeElement), true, 'the field that lacks a text')
 })
 
-test('on a Slovene phone a section is edited, and found and replaced in, without a trap for the keyboard', async (t) => {
+test('on a Slovene phone a section is edited, searched and replaced in, without a trap for the keyboard', async (t) => {
   const { app, page } = await browser.open(t, { viewport: { width: 320, height: 844 } }, { WIKI_LANGUAGE: 'sl' })
   await write(app, 'a', `first\n\n## Two\n\nred, red ${HOSTILE}\n\n- red\n`)
   await page.clock.install()
@@ -150,7 +150,9 @@ test('on a Slovene phone a section is edited, and found and replaced in, without
   await page.getByLabel('Najdi').fill('red')
   await page.getByLabel('Zamenjaj', { exact: true }).fill('blue')
   assert.deepEqual(await page.locator('.cm-search button:visible, .cm-search label').allInnerTexts(),
-    ['naslednje', 'prejšnje', 'razlikuj velike črke', 'regularni izraz', 'cele besede', 'zamenjaj', 'zamenjaj vse', '×'])
+    [
+      'naslednje', 'prejšnje', 'razlikuj velike črke', 'regularni izraz', 'cele besede', 'zamenjaj', 'zamenjaj vse', '×'
+    ])
   await page.locator('.cm-searchMatch').first().waitFor()
   await assertAccessible(page, 'find', { dark: true })
   await page.getByRole('button', { name: 'zamenjaj vse' }).click()
