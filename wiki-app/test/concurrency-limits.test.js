@@ -169,14 +169,17 @@ test('beside people, a sweep has one slot, which rests for 19 times as long as i
   const person = ask()
   assert.ok(await waitUntil(() => begun() === 3, WAIT_MAX_MS))
   await new Promise((resolve) => setTimeout(resolve, 30))
+  // On a busy machine the first visit may be long ago.
+  const other = ask()
+  assert.ok(await waitUntil(() => begun() === 4, WAIT_MAX_MS))
   const endedAt = performance.now()
   for (const end of working.splice(0)) end()
-  await person
-  assert.ok(await waitUntil(() => begun() > 3, WAIT_MAX_MS))
+  await Promise.all([person, other])
+  assert.ok(await waitUntil(() => begun() > 4, WAIT_MAX_MS))
   assert.ok(performance.now() - endedAt >= 560, `the next one began after ${performance.now() - endedAt} ms`)
   await new Promise((resolve) => setTimeout(resolve, 60))
-  assert.equal(begun(), 4, 'both slots have rested, but one is in use')
-  while (begun() < sweep.length + 1 || working.length > 0) {
+  assert.equal(begun(), 5, 'both slots have rested, but one is in use')
+  while (begun() < sweep.length + 2 || working.length > 0) {
     for (const end of working.splice(0)) end()
     await new Promise((resolve) => setTimeout(resolve, 1))
   }
