@@ -151,7 +151,8 @@ test('on a Slovene phone a section is edited, searched and replaced in, without 
   await page.getByLabel('Zamenjaj', { exact: true }).fill('blue')
   assert.deepEqual(await page.locator('.cm-search button:visible, .cm-search label').allInnerTexts(),
     [
-      'naslednje', 'prejšnje', 'razlikuj velike črke', 'regularni izraz', 'cele besede', 'zamenjaj', 'zamenjaj vse', '×'
+      'naslednje', 'prejšnje', 'razlikuj velike črke', 'regularni izraz', 'cele besede', 'zamenjaj', 'zamenjaj vse',
+      '×'
     ])
   await page.locator('.cm-searchMatch').first().waitFor()
   await assertAccessible(page, 'find', { dark: true })
