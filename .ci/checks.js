@@ -94,7 +94,7 @@ export const testFilesCheck = (name, directory, groups, concurrency, isLate = ()
     rmSync(temporary, { recursive: true, force: true })
     const leftOut = waiting.map((file) => path.relative(directory, file))
     const { result } = tally
-    if (result.passed + result.failed > 0) return { ...result, leftOut }
+    if (result.passed + result.failed + leftOut.length > 0) return { ...result, leftOut }
     return { ...result, leftOut, failed: 1, failures: [`${name}: no test was found`] }
   }
 })

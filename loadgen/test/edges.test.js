@@ -91,7 +91,8 @@ test('each edge has links of its own, for all generators and for the background'
   }
   const popsOf = (/** @type {typeof probe} */ samples) => [...new Set(samples.map(({ pop }) => pop))].sort()
   const missed = [...probe, ...background].filter(({ cacheStatus }) => cacheStatus === 'MISS')
-  for (const samples of [probe, background, missed]) assert.deepEqual(popsOf(samples), ['EDA', 'EDB'])
+  const pops = [probe, background, missed].map(popsOf)
+  assert.deepEqual(pops, Array(3).fill(['EDA', 'EDB']))
 })
 
 describe('a stack with two edges', () => {
