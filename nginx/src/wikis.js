@@ -37,12 +37,13 @@ export function wikisView (role, modulesDirectory) {
 
 /**
  * Returns the groups that costly reads go to, so that they leave all slots of the other one to page views and writes
- * (conf/costly.conf). A sweep over old texts takes no slot of searches and lists. All of its slots fit into the wiki's
- * line of 64, so the wiki does not have to refuse what it brings: that costs nginx less.
+ * (conf/costly.conf). A sweep over old texts takes no slot of searches and lists, and few of its own: the wiki parses
+ * and refuses nearly all that a sweep brings to it, and nginx refuses at a lower cost.
  * @param {{name: string, addresses: string[]}} group @param {number} atOnceMax
  */
-const costlyOf = ({ name, addresses }, atOnceMax) => ['costly', 'old'].map((kind) =>
-  ({ name: `${name}_${kind}`, addresses, atOnceMax: Math.ceil(atOnceMax / 4), connections: 32 }))
+const costlyOf = ({ name, addresses }, atOnceMax) =>
+  /** @type {const} */ ([['costly', 4], ['old', 16]]).map(([kind, share]) =>
+    ({ name: `${name}_${kind}`, addresses, atOnceMax: Math.ceil(atOnceMax / share), connections: 32 }))
 
 /**
  * Returns an upstream group for each set of wikis that may be ready: `wiki` of all, `wiki_1_3` of the first and third.

@@ -164,7 +164,7 @@ for (const [what, visit] of /** @type {const} */ ([['page views', 'view'], ['sav
 
 test('beside people, a sweep has one slot, which rests for 19 times as long as it has worked', async (t) => {
   const { app, ask, working, begun, arrived } = await build(t, { waitMaxMs: 60_000, workMaxMs: 600_000 })
-  const sweep = Array.from({ length: 40 }, async () => get(app, '/history'))
+  const sweep = Array.from({ length: 12 }, async () => get(app, '/history'))
   assert.ok(await waitUntil(() => arrived() === sweep.length, WAIT_MAX_MS))
   const person = ask()
   assert.ok(await waitUntil(() => begun() === 3, WAIT_MAX_MS))
@@ -184,6 +184,20 @@ test('beside people, a sweep has one slot, which rests for 19 times as long as i
     await new Promise((resolve) => setTimeout(resolve, 1))
   }
   assert.ok((await Promise.all(sweep)).every(({ statusCode }) => statusCode === 200))
+})
+
+test('what a sweep brings at once is not refused at once', async (t) => {
+  const { app, working, begun } = await build(t, { waitMaxMs: 100, workMaxMs: 600_000 })
+  let refused = 0
+  const first = Promise.race(Array.from({ length: 42 }, async () => {
+    const { statusCode } = await get(app, '/history')
+    refused += Number(statusCode === 503)
+  }))
+  await first
+  assert.ok(refused > 0 && refused < 20, `${refused} of 40 at once`)
+  assert.ok(await waitUntil(() => refused === 40, WAIT_MAX_MS))
+  assert.equal(begun(), 2)
+  for (const end of working.splice(0)) end()
 })
 
 test('without people they do not rest: neither checks of health nor costly reads are one', async (t) => {

@@ -19,8 +19,9 @@ const WRITES = { first: 32, workMs: 500, workMaxMs: 5_000 }
 
 /** Of all costly classes together. */
 const COSTLY = { first: 2, running: { min: 2, max: 2 }, workMs: 100, workMaxMs: 5_000 }
+/** Up to twice as long, at random: what a sweep brings at once is not refused at once, which would delay people. */
 const COSTLY_WAIT_FACTOR = 10
-/** Of all processes. nginx lets up to twice as many through (`requestsAtOnceMax`). */
+/** Of all processes. nginx lets fewer old texts through, and of other costly reads as many (`requestsAtOnceMax`). */
 const COSTLY_WAITING_MAX = 64
 const COSTLY_WAITING_MIN = 8
 /** Behind a cache most page views do not come here, so the next one may come seconds later. */
@@ -29,8 +30,8 @@ const PEOPLE_MS = 10_000
 const REST_FACTOR = 3
 /** The same while so many wait as crawlers send and people do not; there is one slot then. */
 const SWEEP_REST_FACTOR = 19
-/** Of the places where costly reads wait, taken by a sweep. */
-const SWEEP_FILL = 0.5
+/** Of all processes: half of the old texts that nginx lets through. */
+const SWEEP_WAITING = 8
 /** Work that waits for the processor takes longer, and so does the rest; it may have waited for something else. */
 const REST_MAX_MS = 10_000
 const SAFE = new Set(['GET', 'HEAD', 'OPTIONS'])
@@ -59,12 +60,13 @@ export function createConcurrencyLimits ({ waitMaxMs, workMaxMs, processes = 1, 
   const waitingMax = Math.max(COSTLY_WAITING_MIN, Math.floor(COSTLY_WAITING_MAX / processes))
   /** @type {WaitingLine<Queued>} */
   const waiting = createTurns(waitingMax)
-  const isSwept = () => arePeople() && waiting.length >= SWEEP_FILL * waitingMax
+  const isSwept = () => arePeople() && waiting.length >= SWEEP_WAITING / processes
   const slotsMax = () => isSwept() ? 1 : Infinity
   const restMs = (/** @type {number} */ ms) =>
     arePeople() ? Math.min((isSwept() ? SWEEP_REST_FACTOR : REST_FACTOR) * ms, REST_MAX_MS) : 0
   const costly = createRequestQueue({
-    ...COSTLY, ...own, waitMaxMs: COSTLY_WAIT_FACTOR * waitMaxMs, waiting, restMs, slotsMax
+    ...{ ...COSTLY, ...own, waiting, restMs, slotsMax },
+    ...{ waitMaxMs: COSTLY_WAIT_FACTOR * waitMaxMs, waitMoreMs: COSTLY_WAIT_FACTOR * waitMaxMs }
   })
 
   return {

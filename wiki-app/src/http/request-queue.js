@@ -9,7 +9,7 @@ const WAITING_MAX = 4_096
 
 /**
  * @typedef {{since: number, checks: number, workedMs?: number}} Running
- * @typedef {{since: number, isGone: () => boolean, start: () => void, refuse: () => void, class?: string,
+ * @typedef {{until: number, isGone: () => boolean, start: () => void, refuse: () => void, class?: string,
  *   network?: string}} Queued
  */
 
@@ -17,6 +17,7 @@ const WAITING_MAX = 4_096
  * As much work runs at once as finishes within a short time; the rest waits.
  * @typedef {object} Options
  * @property {number} waitMaxMs  after this time queued work is refused
+ * @property {number} [waitMoreMs]  up to so much later, at random; default 0
  * @property {number} first  limit of running work before anything is measured
  * @property {{min: number, max: number}} [running]  bounds of the measured limit
  * @property {number} workMs  target for the mean duration
@@ -29,7 +30,7 @@ const WAITING_MAX = 4_096
  */
 // eslint-disable-next-line max-lines-per-function -- the closure is the object
 export function createRequestQueue ({
-  waitMaxMs, first, running: bounds = LIMITS, workMs, workMaxMs, refusal, restMs = () => 0,
+  waitMaxMs, waitMoreMs = 0, first, running: bounds = LIMITS, workMs, workMaxMs, refusal, restMs = () => 0,
   slotsMax = () => Infinity, waiting = createFirstComeFirstServed(WAITING_MAX)
 }) {
   let limit = first
@@ -62,7 +63,7 @@ export function createRequestQueue ({
     adaptLimit()
     startWaiting()
     const now = performance.now()
-    const over = waiting.remove(({ since, isGone }) => isGone() || now - since >= waitMaxMs)
+    const over = waiting.remove(({ until, isGone }) => isGone() || now >= until)
     for (const each of over) each.refuse()
     if (waiting.length > 0) return
     clearInterval(timer)
@@ -130,7 +131,8 @@ export function createRequestQueue ({
         const start = () => {
           new Promise((resolve) => { resolve(startWork(work)) }).then(/** @type {any} */ (resolve), reject)
         }
-        waiting.add({ ...turn, since: performance.now(), isGone, start, refuse: () => reject(refusal()) })
+        const until = performance.now() + waitMaxMs + waitMoreMs * Math.random()
+        waiting.add({ ...turn, until, isGone, start, refuse: () => reject(refusal()) })
       })
     }
   }

@@ -7,8 +7,6 @@ import { ownThreadId } from './thread-time.js'
 const NICENESS = 5
 
 speak(workerData.language)
-// So that no task pays for it.
-const { default: work } = await import(workerData.filename)
 const id = ownThreadId()
 try {
   // Linux accepts a thread's id (setpriority(2), "C library/kernel differences").
@@ -16,6 +14,8 @@ try {
 } catch {
   // The thread still works, at the main thread's priority.
 }
+// So that no task pays for it.
+const { default: work } = await import(workerData.filename)
 
 /** @param {{task: any, threadId: Int32Array} | null} job  null: only load; `threadId`: set at the start */
 export default async function begin (job) {
