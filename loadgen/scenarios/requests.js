@@ -226,11 +226,7 @@ function oneIteration ({ testBeganAtUs, beginMs }) {
   if (settings.pause_s > 0) sleep(settings.pause_s)
 }
 
-/**
- * The clients take turns in the plan. Where each has a number of iterations of its own, `iterationInTest` has gaps in a
- * k6 that has a part of the clients.
- * @param {number} clients
- */
+/** The clients take turns in the plan: `iterationInTest` has gaps in a k6 with a part. @param {number} clients */
 const indexOfClient = (clients) => exec.vu.idInTest - 1 + clients * exec.vu.iterationInScenario
 
 /** Before its first iteration, a client waits for the turn of its group. */
@@ -240,10 +236,9 @@ function waitForGroup () {
 }
 
 function readOn () {
-  const client = exec.scenario.iterationInTest
-  // Not by the VU's number: which one waits for the end, and has none of these edges, is different each time.
-  url = edges[client % edges.length]
-  for (let index = client; exec.instance.iterationsCompleted === 0; index += settings.vus) {
+  // Not by the VU's number: the one that waits for the end has one of these, too.
+  url = edges[exec.scenario.iterationInTest % edges.length]
+  for (let index = exec.scenario.iterationInTest; exec.instance.iterationsCompleted === 0; index += settings.vus) {
     send(readOf(requestAt(plan, index).page), index, null)
     // Once per reader: the lab starts the probe only after all of them.
     if (index < settings.vus) http.get(`${settings.until_url}/answered`, { tags: { name: 'until' } })
