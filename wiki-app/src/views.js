@@ -28,7 +28,7 @@ for (const file of readdirSync(DIRECTORY)) {
  *   'authors' | 'delete' | 'revert' | 'resend' | 'picture' | 'revert-author' | 'reverted-author' |
  *   'import' | 'imported' | 'import-report' | 'api' | 'status' | 'short-link' | 'topic' | 'watching' | 'watch' |
  *   'digest-link' | 'forgotten' | 'sitemap' | 'sitemap-index' | 'care' | 'people' | 'member' | 'member-link' |
- *   'in-space' | 'space-pages' | 'space-changes' | 'spaces' | 'groups' | 'proposal' | 'proposals' |
+ *   'in-space' | 'space-pages' | 'space-changes' | 'space-search' | 'spaces' | 'groups' | 'proposal' | 'proposals' |
  *   'invitation' | 'account' | 'audit' | 'tree' | 'onward' | 'erase' | 'erased' | 'protection'} View
  */
 

@@ -202,7 +202,8 @@ async function useSpace (send) {
   await send('POST', '/edit/spaces/grant', { name: 'Team', group: 'g', role: 'editor' })
   for (const content of ['one', 'two']) await send('PUT', '/api/v1/pages/Team%2Fa', { content })
   for (const url of ['wiki/Team/a', 'history/Team/a', 'revision/Team/a/1', 'raw/Team/a', 'links/Team/a', 'tree/Team',
-    'difference/Team/a?from=1&to=2', 'pages?space=Team&q=a', 'changes?space=Team']) {
+    'difference/Team/a?from=1&to=2', 'pages?space=Team&q=a', 'changes?space=Team',
+    'search?space=Team&q=one', 'search?space=Team&q=two&after=Team', 'export?space=Team']) {
     await send('GET', `/edit/in/${url}`)
   }
   for (const url of ['/edit/spaces', '/edit/groups']) await send('GET', url)

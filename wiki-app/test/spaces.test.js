@@ -42,7 +42,8 @@ const urlsFor = (word) => (pattern) => {
 
 /** They have parameters that say what is looked for. */
 const LISTS = new Set(['/pages', '/search', '/changes', '/changes.atom', '/edit/in/pages', '/edit/in/changes',
-  '/api/v1/pages', '/api/v1/search', '/api/v1/changes', '/api/v1/saves/:id', '/edit/new'])
+  '/edit/in/search', '/edit/in/export', '/api/v1/pages', '/api/v1/search', '/api/v1/changes', '/api/v1/saves/:id',
+  '/edit/new'])
 
 /** Without what differs from request to request. @param {import('./helper.js').Response} answer @param {string} word */
 function seen ({ statusCode, headers: { date, etag, ...headers }, body }, word) {
@@ -118,11 +119,12 @@ test('each role may in a space what its group may, and administrators of the wik
   for (const [by, reads, writes, administers] of table) {
     for (const url of ['/edit/in/wiki/Team/a', '/edit/in/history/Team/a', '/edit/in/raw/Team/a', '/edit/in/tree/Team',
       '/edit/in/revision/Team/a/1', '/edit/in/links/Team/b', '/edit/in/pages?space=Team&q=a',
-      '/edit/in/changes?space=Team', '/edit/in/revision/Team/a/1/authors']) {
+      '/edit/in/changes?space=Team', '/edit/in/search?space=Team&q=task', '/edit/in/revision/Team/a/1/authors']) {
       assert.equal(await read(by, url), reads, `${by} ${url}`)
     }
     const got = await get(app, '/api/v1/pages/Team%2Fa', bearer(by))
     assert.deepEqual([got.statusCode, got.headers['cache-control']], [reads, 'private, no-store'], by)
+    assert.equal(await read(by, '/edit/in/export?space=Team'), administers === 204 ? 200 : 403, by)
     assert.equal(await read(by, '/edit/text/Team/a'), writes, by)
     assert.equal(await read(by, '/edit/delete/Team/a'), writes, by)
     assert.equal((await put(app, 'Team/a', { content: `${WORD}\n\n- [ ] task\n` }, by)).statusCode, writes, by)

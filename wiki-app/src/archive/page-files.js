@@ -5,19 +5,27 @@ import { FORMER_NAMES_MAX, withFrontMatter } from './front-matter.js'
 
 /** @import {Query} from 'mongoose' */
 
+/** @typedef {{$eq?: string, $gt?: string, $lt?: string}} Range  of names */
+
 /** A batch is decoded at once, which blocks others; a page may have 1 MiB. */
 const BATCH = 8
 
 /**
  * In the byte order of the names.
- * @param {import('../pages/model.js').Models} models @returns {AsyncGenerator<import('./zip.js').ZipItem>}
+ * @param {Pick<import('../pages/model.js').Models, 'Pages' | 'Revisions'>} models
+ * @param {Range[]} [ranges]  of names; all pages without
+ * @returns {AsyncGenerator<import('./zip.js').ZipItem>}
  */
-export async function * pageFiles ({ Pages, Revisions }) {
+export async function * pageFiles ({ Pages, Revisions }, ranges) {
+  const among = (/** @type {'_id' | 'redirect_to'} */ field) =>
+    ranges === undefined ? {} : { $or: ranges.map((range) => ({ [field]: mongoose.trusted({ ...range }) })) }
   const fileName = createFileNames()
   const former = inOrder(
-    Pages.find({ redirect_to: mongoose.trusted({ $gt: '' }) }, { redirect_to: 1 }).sort({ redirect_to: 1, _id: 1 })
+    Pages.find({ redirect_to: mongoose.trusted({ $gt: '' }), ...among('redirect_to') }, { redirect_to: 1 })
+      .sort({ redirect_to: 1, _id: 1 })
   )
-  const pages = Pages.find({ deleted_at: null }, { content: 1, tags: 1, revision: 1, modified_at: 1, history: 1 })
+  const fields = { content: 1, tags: 1, revision: 1, modified_at: 1, history: 1 }
+  const pages = Pages.find({ deleted_at: null, ...among('_id') }, fields)
     .sort({ _id: 1 })
     .lean()
     .cursor({ batchSize: BATCH })

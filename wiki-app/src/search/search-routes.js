@@ -10,6 +10,7 @@ import { redirectUnknownQuery } from '../http/known-query.js'
 import { canonicalName, linksUrl, tagUrl, viewUrl } from '../pages/name.js'
 import { sendRevalidated } from '../http/send-revalidated.js'
 import { canonicalTag } from '../pages/tags.js'
+import { SPACES_URL } from '../spaces/addresses.js'
 
 /** @import {FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest} from 'fastify' */
 /** @import {Search} from './search.js' */
@@ -97,6 +98,7 @@ function addSearches (app, search, answer) {
     return answer.send(request, reply, 'search', {
       title: q === '' ? t('Search') : t('Search for “{{words}}”', { words: q }),
       q,
+      spacesUrl: SPACES_URL,
       titles: titles?.items.map(shown) ?? [],
       allTitles: titles?.complete ?? true,
       moreTitlesUrl: titles !== null && (titles.more || !titles.complete) ? withQuery('/pages', { q }) : null,

@@ -18,9 +18,9 @@ export const SEARCH_MAX_MS = 1_000
 /** Of an item in the list of wanted names: how many pages link to it, and its name. */
 export const WANTED_POSITION = '^[1-9]\\d{0,8} .'
 /** https://github.com/mongodb/mongo/blob/master/src/mongo/base/error_codes.yml */
-const MAX_TIME_MS_EXPIRED = 50
+export const MAX_TIME_MS_EXPIRED = 50
 /** With whole texts, one part of a list would read up to 100 MiB. */
-const EXCERPT_FROM_CHARS = 32_768
+export const EXCERPT_FROM_CHARS = 32_768
 
 /**
  * Every list comes from an index.

@@ -6,12 +6,20 @@ export const SPACES_URL = '/edit/spaces'
 export const GROUPS_URL = '/edit/groups'
 export const SPACE_PAGES_URL = `${IN}/pages`
 export const SPACE_CHANGES_URL = `${IN}/changes`
+export const SPACE_SEARCH_URL = `${IN}/search`
+export const SPACE_EXPORT_URL = `${IN}/export`
 
 /** @param {string} space */
 export const spacePagesUrl = (space) => `${SPACE_PAGES_URL}?${new URLSearchParams({ space })}`
 
 /** @param {string} space */
 export const spaceChangesUrl = (space) => `${SPACE_CHANGES_URL}?${new URLSearchParams({ space })}`
+
+/** @param {string} space @param {{q?: string, after?: string}} [query] */
+export const spaceSearchUrl = (space, query = {}) => `${SPACE_SEARCH_URL}?${new URLSearchParams({ space, ...query })}`
+
+/** @param {string} space */
+export const spaceExportUrl = (space) => `${SPACE_EXPORT_URL}?${new URLSearchParams({ space })}`
 
 /**
  * Where members read what the public address does not show.

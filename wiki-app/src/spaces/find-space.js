@@ -2,6 +2,7 @@ import { suffices } from '../access/roles.js'
 import { userKey } from '../access/users.js'
 import { driverOf } from '../database/driver.js'
 import { namesAbove } from '../pages/name.js'
+import { rangeBelow } from '../pages/subpage-names.js'
 import { pageOfTalk, TALK } from '../pages/talk.js'
 
 /** @import {ClientSession} from 'mongoose' */
@@ -20,6 +21,9 @@ export const isWithin = (root, name) => rootsOf(name).includes(root)
 
 /** Each begins a range of names of the space: its pages, and their talk pages. @param {string} root */
 export const beginnings = (root) => [root, `${TALK}${root}`]
+
+/** Conditions for such names: each is one of these ranges. @param {string} root */
+export const rangesOf = (root) => beginnings(root).flatMap((name) => [{ $eq: name }, rangeBelow(name)])
 
 /** @param {Pick<SpaceModels, 'Spaces' | 'Groups'>} models */
 export function createFindSpace (models) {

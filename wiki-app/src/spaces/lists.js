@@ -3,6 +3,7 @@ import { escapePattern } from '../pages/letters.js'
 import { titleQuery } from '../pages/search-key.js'
 import { rangeBelow } from '../pages/subpage-names.js'
 import { isWithin } from './find-space.js'
+import { createSpaceSearch } from './search.js'
 
 /** @import {mongo} from 'mongoose' */
 /** @import {History, RevisionItem} from '../history/history.js' */
@@ -42,6 +43,8 @@ export function createSpaceLists ({ models, history }) {
   return {
     /** @param {{root: string, q: string, after?: string}} options  `q`: beginnings of words of a title; '' for all */
     pages: ({ root, q, after = '' }) => listOf(root, q === '' ? {} : titleFilter(q), after),
+
+    texts: createSpaceSearch(models),
 
     /** @param {{root: string, name: string, after?: string}} options */
     linkingTo: ({ root, name, after = '' }) => listOf(root, { links: name }, after),

@@ -1,4 +1,4 @@
-import { spaceIn } from '../access/access.js'
+import { personIn, spaceIn } from '../access/access.js'
 import { keepFromCaches } from '../access/private-answers.js'
 import { changeItem } from '../history/change-item.js'
 import { historyRoutes } from '../history/history-routes.js'
@@ -11,10 +11,16 @@ import { treeRoute } from '../reading/tree-route.js'
 import { createCachingOf, View } from '../reading/view.js'
 import { parts, shown } from '../search/search-routes.js'
 import { HTML, readerOf, renderFor, wantsHtml } from '../views.js'
-import { SPACE_CHANGES_URL, SPACE_PAGES_URL, spaceChangesUrl, spacePagesUrl, SPACES_URL } from './addresses.js'
+import {
+  SPACE_CHANGES_URL, SPACE_PAGES_URL, SPACE_SEARCH_URL, spaceChangesUrl, spaceExportUrl, spacePagesUrl,
+  spaceSearchUrl, SPACES_URL
+} from './addresses.js'
+import { addSpaceExport } from './export-route.js'
 import { withConfig } from './placed.js'
+import { addSpaceSearch } from './search-route.js'
 
 /** @import {FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest} from 'fastify' */
+/** @import {ZipItem} from '../archive/zip.js' */
 /** @import {CachePolicy} from '../caching/cache-policy.js' */
 /** @import {Space} from './model.js' */
 /** @import {SpaceLists} from './lists.js' */
@@ -35,15 +41,18 @@ const configOf = (costly) => ({ role: 'reader', placed: true, ...costly && { cos
 /**
  * What members of a private space read: pages as at the public addresses, with another store. A name that is in no
  * space is sent to its public address.
- * @type {FastifyPluginAsync<{inside: Inside, lists: SpaceLists, policy: CachePolicy}>}
+ * @type {FastifyPluginAsync<{inside: Inside, lists: SpaceLists, archived: (root: string) => AsyncIterable<ZipItem>,
+ *   policy: CachePolicy}>}
  */
-export async function spaceReadingRoutes (app, { inside, lists, policy }) {
+export async function spaceReadingRoutes (app, { inside, lists, archived, policy }) {
   app.addHook('onRequest', async (request, reply) => {
     if (spaceIn(request) === null) return reply.redirect(publicUrl(request), 303)
   })
   app.addHook('onSend', keepFromCaches)
   addView(app, inside, policy)
   addLists(app, lists)
+  addSpaceSearch(app, lists)
+  addSpaceExport(app, archived)
   await app.register(async (scope) => {
     const within = withConfig(scope, configOf())
     await historyRoutes(within, { ...inside, policy })
@@ -72,7 +81,8 @@ function addView (app, { store }, policy) {
     }
     const reader = readerOf(request)
     const { _id: space } = /** @type {Space} */ (spaceIn(request))
-    const notice = renderFor(request, 'in-space', { pagesUrl: spacePagesUrl(space), space })
+    const urls = { pagesUrl: spacePagesUrl(space), searchUrl: spaceSearchUrl(space) }
+    const notice = renderFor(request, 'in-space', { ...urls, space })
     reply.headers({ 'page-revision': page.revision }).type(HTML)
     return new View(page, cachingOf, reader.mode).documentFor(reader, notice)
   })
@@ -105,6 +115,8 @@ function addLists (app, lists) {
       root,
       q,
       url: SPACE_PAGES_URL,
+      textsUrl: SPACE_SEARCH_URL,
+      exportUrl: personIn(request)?.role === 'admin' ? spaceExportUrl(root) : null,
       homeUrl: viewUrl(root),
       changesUrl: spaceChangesUrl(root),
       spacesUrl: SPACES_URL,

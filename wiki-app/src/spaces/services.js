@@ -1,8 +1,9 @@
+import { pageFiles } from '../archive/page-files.js'
 import { whileAvailable } from '../database/while-available.js'
 import { createErasure } from '../history/erasure.js'
 import { HTML_FACTOR_MAX } from '../markdown/renderer.js'
 import { NO_PURGES } from '../pages/store.js'
-import { createFindSpace } from './find-space.js'
+import { createFindSpace, rangesOf } from './find-space.js'
 import { createGroups } from './groups.js'
 import { createSpaceGuards } from './guards.js'
 import { createSpaceLists } from './lists.js'
@@ -63,6 +64,8 @@ export function createSpaceServices ({ models, finding, guards }, parts) {
     prepare: spaces.prepare,
     groups: whileAvailable(createGroups({ models, audit, members, users }), database),
     lists: whileAvailable(createSpaceLists({ models: models.inside, history: inside.history }), database),
+    /** The files of one space. @param {string} root */
+    archived: (root) => pageFiles(models.inside, rangesOf(root)),
     /** @type {PageStore['migrations']} */
     migrations: inside.store.migrations.filter(({ number }) => number > BORN_AFTER),
     async close () {

@@ -6,7 +6,7 @@ import { namesAbove } from '../pages/name.js'
 import { rangeBelow, subpagesUrl } from '../pages/subpage-names.js'
 import { isAmongTalk } from '../pages/talk.js'
 import { createOutwait } from '../protection/outwait.js'
-import { beginnings, isWithin, roleOf } from './find-space.js'
+import { beginnings, isWithin, rangesOf, roleOf } from './find-space.js'
 
 /** @import {ClientSession, Connection} from 'mongoose' */
 /** @import {Person} from '../access/access.js' */
@@ -219,8 +219,8 @@ async function outwaitAll (root, outwait) {
 
 /** @param {Models} models @param {string} root @returns {Promise<number>} at most COUNTED_MAX + 1 */
 async function pagesOf ({ Pages }, root) {
-  const ranges = beginnings(root).flatMap((name) => [{ _id: name }, { _id: rangeBelow(name) }])
-  return driverOf(Pages).countDocuments({ deleted_at: null, $or: ranges }, { limit: COUNTED_MAX + 1 })
+  const inside = rangesOf(root).map((range) => ({ _id: range }))
+  return driverOf(Pages).countDocuments({ deleted_at: null, $or: inside }, { limit: COUNTED_MAX + 1 })
 }
 
 /** @param {number} count */

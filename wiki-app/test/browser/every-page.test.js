@@ -110,10 +110,13 @@ async function keepPrivate (page, look) {
   await page.getByRole('button', { name: 'Save' }).click()
   await page.waitForURL('**/edit/in/wiki/Secret?saved=1')
   await look('a private page')
-  for (const path of ['pages', 'changes']) {
+  for (const path of ['pages', 'changes', 'search']) {
     await page.goto(`/edit/in/${path}?space=Secret`)
     await look(`${path} of a private space`)
   }
+  await page.getByLabel('Words').fill('none -other')
+  await page.getByRole('button', { name: 'Search the texts' }).click()
+  await look('what a search of a private space found')
 }
 
 /**

@@ -1,0 +1,171 @@
+// What a private space has for itself: a search of its texts, and an export.
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { MongoClient } from 'mongodb'
+import { filesIn, imported } from './archives.js'
+import { BROWSER, get, save, useWiki } from './helper.js'
+import { bearer, peopleOnly } from './people.js'
+import { makeSpace, PEOPLE, put, send } from './spaces.js'
+
+const wiki = useWiki()
+/** More parts than any search here has, on a slow machine, too. */
+const PARTS_MAX = 2_200
+
+/** @param {import('node:test').TestContext} t */
+async function start (t) {
+  const uri = wiki.freshUri()
+  const app = await wiki.build(t, { ...peopleOnly(t, { users: PEOPLE }), MONGODB_URI: uri })
+  const client = await MongoClient.connect(uri)
+  t.after(() => client.close())
+  for (const name of ['Team', 'Tea', 'Work']) await makeSpace(app, name)
+  return { app, db: client.db() }
+}
+
+/** @param {import('fastify').FastifyInstance} app @param {string} url @param {string} [by] */
+const read = (app, url, by = 'teamreader') => get(app, url, { ...BROWSER, ...bearer(by) })
+
+/** @param {string} q @param {string} [space] */
+const searchUrl = (q, space = 'Team') => `/edit/in/search?${new URLSearchParams({ space, q })}`
+
+/** @param {string} body @returns {string[]} */
+const namesIn = (body) => [...body.matchAll(/<li><a href="[^"]*" dir="auto">([^<]*)</g)].map(([, name]) => name)
+
+/** @param {string} body @returns {string | undefined} where the search goes on */
+const nextIn = (body) => /<a href="([^"]*)" rel="next">Search on/.exec(body)?.[1].replaceAll('&amp;', '&')
+
+/**
+ * All hits, part by part.
+ * @param {import('fastify').FastifyInstance} app @param {string} q @returns {Promise<string[][]>}
+ */
+async function searched (app, q) {
+  const parts = []
+  for (let url = /** @type {string | undefined} */ (searchUrl(q)); url !== undefined && parts.length < PARTS_MAX;) {
+    const { statusCode, body } = await read(app, url)
+    assert.equal(statusCode, 200, url)
+    parts.push(namesIn(body))
+    url = nextIn(body)
+  }
+  return parts
+}
+
+test('a member finds the pages and talk pages of one space that have all words', async (t) => {
+  const { app } = await start(t)
+  for (const [name, content] of [
+    ['Team', 'Čebele letijo v panj. The hive stands near the old mill.'],
+    ['Team/Straße', 'A BEE, <b>and</b> a hive'],
+    ['Team/Hive', 'beekeeper, bee_line'],
+    ['Team/mill', 'old\n\nmill, hive: none'],
+    ['Talk:Team/mill', 'Is the *hive* at the mill?'],
+    ['Team/gone', 'hive'],
+    ['Tea/x', 'hive mill bee'],
+    ['Work/x', 'hive mill bee'],
+    ['Talk:Work/x', 'hive mill bee']
+  ]) assert.equal((await put(app, name, { content })).statusCode, 201, name)
+  await save(app, 'Public', 'hive mill bee', bearer('editor'))
+  await send(app, '/edit/delete/Team/gone', {}, 'teameditor')
+
+  const found = async (/** @type {string} */ q) => (await searched(app, q)).flat()
+  const all = ['Talk:Team/mill', 'Team', 'Team/Hive', 'Team/Straße', 'Team/mill']
+  assert.deepEqual(await found('HIVE'), all, 'in the text or in the title, in order of bytes')
+  assert.deepEqual(await found('hive mill'), ['Talk:Team/mill', 'Team', 'Team/mill'])
+  assert.deepEqual(await found('cebele'), ['Team'])
+  assert.deepEqual(await found('ČEBELE'), ['Team'])
+  assert.deepEqual(await found('strasse bee'), ['Team/Straße'], 'one word in the title, the other in the text')
+  assert.deepEqual(await found('bee'), ['Team/Hive', 'Team/Straße'], 'whole words; an underscore ends one')
+  assert.deepEqual(await found('bee_line'), ['Team/Hive'])
+  assert.deepEqual(await found('"old mill"'), ['Team', 'Team/mill'])
+  assert.deepEqual(await found('"old mill" -none'), ['Team'])
+  assert.deepEqual(await found('hive -"a hive" -bee -old'), ['Talk:Team/mill'])
+  for (const q of ['', ' ', '-hive', '"', '.*', '[a-z]', 'hive nowhere', '-', '$where', '\ud800', '\u0000']) {
+    assert.deepEqual(await found(q), [], JSON.stringify(q))
+  }
+
+  const { body, headers } = await read(app, searchUrl('a hive'))
+  assert.match(body, /<mark>A<\/mark> BEE, and <mark>a<\/mark> <mark>hive<\/mark>/, 'without Markdown and HTML')
+  assert.match(String(headers['cache-control']), /private, no-store/)
+  assert.match((await read(app, searchUrl('"><b>'))).body, /value="&quot;&gt;&lt;b&gt;"/)
+  assert.match((await read(app, searchUrl('hive none such'))).body, /No page has all these words/)
+  assert.match((await read(app, searchUrl(''))).body, /Type whole words/)
+  assert.equal((await read(app, searchUrl('x'.repeat(201)))).statusCode, 400)
+  assert.equal((await read(app, searchUrl('hive', 'Public'))).headers.location, '/edit/spaces')
+  assert.equal((await read(app, searchUrl('hive'), 'editor')).statusCode, 403)
+  assert.equal((await read(app, searchUrl('hive', 'Team/mill'))).statusCode, 200, 'a page names its space')
+
+  const [list, page] = [await read(app, '/edit/in/pages?space=Team'), await read(app, '/edit/in/wiki/Team')]
+  assert.match(list.body, /<button formaction="\/edit\/in\/search">/)
+  assert.match(page.body, /href="\/edit\/in\/search\?space=Team"/)
+  assert.match((await get(app, '/search', BROWSER)).body, /<a href="\/edit\/spaces"/)
+})
+
+test('a long search stops, goes on where it stopped, and reads nothing of other spaces', async (t) => {
+  const { app, db } = await start(t)
+  const stored = (/** @type {string} */ name, content = 'a rare word') => ({
+    _id: /** @type {any} */ (name), content, revision: 1, modified_at: new Date(), deleted_at: null
+  })
+  const pages = db.collection('space_pages')
+  const names = Array.from({ length: 2_100 }, (_, index) => `Team/${String(index).padStart(4, '0')}`)
+  await pages.insertMany(names.map((name, index) => stored(name, index < 2_080 ? 'common' : 'rare common')))
+  await pages.insertMany(Array.from({ length: 9 }, (_, index) => stored(`Work/${index}`, 'rare')))
+  await pages.insertMany(names.map((name) => stored(name.replace('Team', 'Tea'))))
+
+  const parts = await searched(app, 'rare')
+  assert.deepEqual(parts.flat(), names.slice(2_080))
+  assert.ok(parts.length > 1, '2000 pages are a part')
+  const { body } = await read(app, searchUrl('common'))
+  assert.ok(namesIn(body).length <= 20, 'so are 20 hits')
+  assert.match(body, /The search has come to “Team\/00/)
+  assert.match(String(nextIn(body)), /after=Team%2F00/)
+
+  // Long texts: a part has 8 MiB of them.
+  await pages.deleteMany({ _id: /** @type {any} */ (/^Team/) })
+  const long = 'čas '.repeat(250_000)
+  for (let index = 0; index < 9; index++) await pages.insertOne(stored(`Team/${index}`, `${long}${index}`))
+  const ofLong = await searched(app, '8')
+  assert.deepEqual(ofLong.flat(), ['Team/8'])
+  assert.ok(ofLong.length > 1)
+
+  await db.command({ profile: 2 })
+  await read(app, searchUrl('čas'))
+  await db.command({ profile: 0 })
+  const asked = await db.collection('system.profile').find({ ns: /space_pages$/ }).toArray()
+  const examined = asked.reduce((sum, { docsExamined = 0 }) => sum + docsExamined, 0)
+  assert.ok(asked.length > 0 && examined <= 9, `${examined} documents read of a space with 9`)
+})
+
+test('administrators of a space take its pages along, and nothing else', async (t) => {
+  const { app } = await start(t)
+  for (const [name, content] of [['Team', 'one ![p](/files/x.png)'], ['Team/Č: x', 'two'], ['Talk:Team', 'said'],
+    ['Team/gone', 'x'], ['Team/was', 'moved'], ['Work/x', 'of Work'], ['Tea/x', 'of Tea'], ['Work/was', 'x']]) {
+    await put(app, name, { content, tags: ['t'] })
+  }
+  await save(app, 'Public', 'public', bearer('editor'))
+  await send(app, '/edit/delete/Team/gone', {}, 'teameditor')
+  for (const space of ['Team', 'Work']) {
+    await send(app, `/edit/rename/${space}/was`, { to: `${space}/is` }, 'teameditor')
+  }
+
+  const answer = await read(app, '/edit/in/export?space=Team', 'teamadmin')
+  assert.equal(answer.statusCode, 200)
+  const { 'content-type': type, 'cache-control': control, 'content-disposition': disposition } = answer.headers
+  assert.deepEqual([type, control, disposition],
+    ['application/zip', 'private, no-store', 'attachment; filename="space.zip"'])
+  const files = await filesIn(answer.rawPayload)
+  assert.deepEqual([...files.keys()], ['Talk%3ATeam.md', 'Team.md', 'Team/is.md', 'Team/Č%3A x.md'])
+  assert.match(String(files.get('Team.md')),
+    /^---\nname: Team\ntags:\n {2}- t\nrevision: 1\nmodified_at: .*\nauthor: teameditor\n---\none !\[p\]/)
+  assert.match(String(files.get('Team/is.md')), /former_names:\n {2}- Team\/was\n---\nmoved$/)
+  const head = await app.inject({ method: 'HEAD', url: '/edit/in/export?space=Team', headers: bearer('teamadmin') })
+  assert.deepEqual([head.statusCode, head.rawPayload.length], [200, 0])
+  for (const by of ['reader', 'teamreader', 'teameditor']) {
+    assert.equal((await read(app, '/edit/in/export?space=Team', by)).statusCode, 403, by)
+  }
+  assert.equal((await read(app, '/edit/in/export?space=Public', 'admin')).headers.location, '/edit/spaces')
+  const list = async (/** @type {string} */ by) => (await read(app, '/edit/in/pages?space=Team', by)).body
+  assert.match(await list('teamadmin'), /href="\/edit\/in\/export\?space=Team"/)
+  assert.doesNotMatch(await list('teameditor'), /export\?space/)
+
+  // A wiki without this space has the pages as public ones.
+  const other = await wiki.build(t)
+  assert.equal((await imported(other, answer.rawPayload)).totals.created, 4)
+  assert.match((await get(other, '/raw/Team/is')).body, /^moved/)
+})
