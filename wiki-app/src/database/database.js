@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import mongoose from 'mongoose'
 import { createAvailability } from './availability.js'
+import { createIndexes } from './indexes.js'
 import { createNodeWatch } from '../status/nodes.js'
 
 /** @import {Db} from 'mongodb' */
@@ -149,9 +150,7 @@ export function createDatabase (uri, log, { poolMax = 100, readConcern, commands
       await open(connection, uri, { poolMax, readConcern, watch: nodes.watch, commands })
       // Connecting takes longer than later pings.
       await monitor.db().command({ ping: 1 })
-      // One by one: all at once would open a connection each.
-      const models = Object.values(connection.models).filter(({ schema }) => schema.get('autoIndex') !== false)
-      for (const model of models) await model.createIndexes()
+      await createIndexes(Object.values(connection.models).filter(({ schema }) => schema.get('autoIndex') !== false))
       await prepare(own())
       availability.watch(connection.getClient(), { beside: () => ping(monitor.db()), through: () => ping(own()) })
       return true

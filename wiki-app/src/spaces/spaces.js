@@ -1,6 +1,7 @@
 import createError from '@fastify/error'
 import { suffices } from '../access/roles.js'
 import { driverOf } from '../database/driver.js'
+import { createIndexes } from '../database/indexes.js'
 import { inTransaction } from '../database/transaction.js'
 import { namesAbove } from '../pages/name.js'
 import { rangeBelow, subpagesUrl } from '../pages/subpage-names.js'
@@ -70,7 +71,7 @@ export function createSpaces (parts) {
 
     /** At a start: a version may bring new indexes. */
     async prepare () {
-      if (await spaces.findOne({}, { projection: { _id: 1 } }) !== null) await createIndexes(models)
+      if (await spaces.findOne({}, { projection: { _id: 1 } }) !== null) await createIndexesInside(models)
     },
 
     find: finding.find,
@@ -157,7 +158,7 @@ function createComing ({ connection, models, publicModels, audit, isInFile, late
     async make (actor, root) {
       if (isAmongTalk(root) || isWithin(root, home)) throw new NoSpaceName(root)
       await refuseUnfit(root)
-      await createIndexes(models)
+      await createIndexesInside(models)
       await begin(root)
       try {
         await outwaitAll(root, outwaitPublic)
@@ -196,9 +197,7 @@ function createComing ({ connection, models, publicModels, audit, isInFile, late
 }
 
 /** Of a wiki without spaces, no start takes time for them. @param {SpaceModels} models */
-async function createIndexes ({ inside }) {
-  for (const model of Object.values(inside)) await model.createIndexes()
-}
+const createIndexesInside = ({ inside }) => createIndexes(Object.values(inside))
 
 /** @param {SpaceModels} models @param {Models} publicModels */
 const createRefusals = (models, publicModels) =>
