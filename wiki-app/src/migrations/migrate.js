@@ -24,7 +24,7 @@ const DUPLICATE_KEY = 11_000
  */
 
 /**
- * Each migration runs in one process at a time; the others wait.
+ * Migrations run in one process at a time; the others wait.
  * @param {{db: Db, migrations: Migration[], log: Pick<FastifyBaseLogger, 'warn'>, leaseMs?: number, records?: string}}
  *   options  `records`: the collection that knows which are applied
  * @throws {Error} what a migration throws; the next call continues it
@@ -32,39 +32,48 @@ const DUPLICATE_KEY = 11_000
 export async function migrate ({ db, migrations, log, leaseMs = LEASE_MS, records: name = 'migrations' }) {
   /** @type {Collection<Applied>} */
   const records = db.collection(name)
-  const applied = new Set((await records.find({}, { projection: { _id: 1 } }).toArray()).map(({ _id }) => _id))
+  const applied = await appliedIn(records)
   const newest = migrations.at(-1)?.number ?? 0
   const unknown = [...applied].filter((number) => number > newest)
   if (unknown.length > 0) {
     log.warn(`a newer version of the wiki has changed what is stored (migration ${Math.max(...unknown)}); ` +
       'docs/operations.md says how far back a version may go')
   }
-  const lease = createLease(db.collection('migration_lease'), leaseMs)
-  for (const migration of migrations) {
-    if (!applied.has(migration.number)) await applyOnce(records, lease, migration, log)
+  const missing = migrations.filter(({ number }) => !applied.has(number))
+  if (missing.length > 0) await applyAll(records, createLease(db.collection('migration_lease'), leaseMs), missing, log)
+}
+
+/** @param {Collection<Applied>} records */
+const appliedIn = async (records) =>
+  new Set((await records.find({}, { projection: { _id: 1 } }).toArray()).map(({ _id }) => _id))
+
+/**
+ * @param {Collection<Applied>} records @param {ReturnType<typeof createLease>} lease
+ * @param {Migration[]} missing @param {Pick<FastifyBaseLogger, 'warn'>} log
+ */
+async function applyAll (records, lease, missing, log) {
+  while (!await lease.take()) {
+    const applied = await appliedIn(records)
+    if (missing.every(({ number }) => applied.has(number))) return
+    await sleep(CHECK_MS)
+  }
+  try {
+    for (const migration of missing) await applyOnce(records, migration, log)
+  } finally {
+    await lease.release()
   }
 }
 
 /**
- * @param {Collection<Applied>} records @param {ReturnType<typeof createLease>} lease
- * @param {Migration} migration @param {Pick<FastifyBaseLogger, 'warn'>} log
+ * @param {Collection<Applied>} records @param {Migration} migration @param {Pick<FastifyBaseLogger, 'warn'>} log
  */
-async function applyOnce (records, lease, { number, name, run }, log) {
-  const isApplied = async () => await records.findOne({ _id: number }) !== null
-  while (!await lease.take()) {
-    if (await isApplied()) return
-    await sleep(CHECK_MS)
-  }
-  try {
-    // Another process may have applied it meanwhile.
-    if (await isApplied()) return
-    const documents = await run()
-    const record = { name, documents, applied_at: new Date() }
-    await records.updateOne({ _id: number }, { $setOnInsert: record }, { upsert: true })
-    if (documents > 0) log.warn(`migration ${number} (${name}) has changed ${counted(documents, 'document')}`)
-  } finally {
-    await lease.release()
-  }
+async function applyOnce (records, { number, name, run }, log) {
+  // Another process may have applied it meanwhile.
+  if (await records.findOne({ _id: number }) !== null) return
+  const documents = await run()
+  const record = { name, documents, applied_at: new Date() }
+  await records.updateOne({ _id: number }, { $setOnInsert: record }, { upsert: true })
+  if (documents > 0) log.warn(`migration ${number} (${name}) has changed ${counted(documents, 'document')}`)
 }
 
 /** The server's clock decides. @param {Collection<Lease>} leases @param {number} leaseMs */
