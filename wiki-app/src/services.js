@@ -84,7 +84,8 @@ const OWN = {
   makeRenderer: createRenderer,
   makeOldRevisions: createOldRevisions,
   makeSessions: createSessions,
-  makeDigests: createDigests
+  makeDigests: createDigests,
+  makeAuthorsPool: createAuthorsPool
 }
 
 /**
@@ -94,7 +95,7 @@ const OWN = {
  */
 export function createServices (config, log, parts) {
   const made = { ...OWN, ...parts }
-  const { createMetrics, tracing, makeRenderer, makeOldRevisions } = made
+  const { createMetrics, tracing, makeRenderer, makeOldRevisions, makeAuthorsPool } = made
   const file = config.USERS_FILE === undefined ? null : readUsers(config.USERS_FILE)
   const database = createDatabase(config.MONGODB_URI, log, {
     poolMax: config.DATABASE_POOL_MAX, readConcern: readConcernOf(config), commands: tracing?.commands
@@ -106,7 +107,7 @@ export function createServices (config, log, parts) {
   const caching = createCaching(config, log, { ...parts, connection })
   const { purges, purgeLog } = caching
 
-  const authors = createAuthorsPool()
+  const authors = makeAuthorsPool()
   const rendering = makeRenderer({ maxBytes: config.PAGE_MAX_BYTES, pool: authors })
   const renderer = watched(rendering, metrics?.timed, tracing?.rendering)
   const { shortLinks, refuseOtherForms } = shortLinksOf(config, { models, connection, redis, replica, tracing })

@@ -7,6 +7,8 @@ import { waitUntil } from '@stevec/harness/processes'
 import { buildApp } from '../src/app.js'
 import { readConfig } from '../src/config.js'
 import { COUNTS } from '../src/pages/counts.js'
+import { createDatabases } from './databases.js'
+import { endThreads, lastingThreads } from './threads.js'
 
 /** @typedef {import('node:test').TestContext} TestContext */
 /** @typedef {import('light-my-request').Response} Response */
@@ -36,26 +38,37 @@ export function createLog () {
   return { lines, logTo }
 }
 
-/** The files of one process share it. @type {Promise<Awaited<ReturnType<typeof startMongod>>> | undefined} */
+/** The files of one process share them. @type {ReturnType<typeof start> | undefined} */
 let starting
 let users = 0
-let databases = 0
+
+async function start () {
+  const mongod = await startMongod()
+  const databases = createDatabases(mongod)
+  return {
+    ...databases,
+    async stop () {
+      await Promise.all([endThreads(), databases.close()])
+      await mongod.stop()
+    }
+  }
+}
 
 /**
- * Starts one mongod for the test files of a process. Each application gets its own database in it.
+ * Starts one mongod for the test files of a process. Each application gets a database in it that nothing else uses.
  */
 export function useWiki () {
-  /** @type {Awaited<ReturnType<typeof startMongod>>} */
-  let mongod
+  /** @type {Awaited<ReturnType<typeof start>>} */
+  let databases
   before(async () => {
     users++
-    mongod = await (starting ??= startMongod())
+    databases = await (starting ??= start())
   })
-  after(async () => { if (--users === 0) await mongod.stop() })
+  after(async () => { if (--users === 0) await databases.stop() })
 
-  const freshUri = () => mongod.uriFor(`wiki_${++databases}`)
   return {
-    freshUri,
+    /** Of a database that never was, for tests that look into it, or have several wikis of it. */
+    freshUri: () => databases.freshUri(),
     /**
      * Builds an application that closes at the end of its test.
      * @param {TestContext} t
@@ -64,10 +77,14 @@ export function useWiki () {
      * @param {Parameters<typeof buildApp>[3] & {logTo?: NodeJS.WritableStream}} [parts]
      */
     async build (t, settings = {}, caches = {}, { logTo = nowhere(), ...parts } = {}) {
-      const config = readConfig({ ...SETTINGS, MONGODB_URI: freshUri(), ...settings })
-      const app = await buildApp(config, caches, { logTo }, parts)
+      const own = settings.MONGODB_URI === undefined ? await databases.take() : undefined
+      const config = readConfig({ ...SETTINGS, MONGODB_URI: own?.uri, ...settings })
+      const app = await buildApp(config, caches, { logTo }, { makeAuthorsPool: lastingThreads, ...parts })
       uris.set(app, config.MONGODB_URI)
-      t.after(() => app.close())
+      t.after(async () => {
+        await app.close()
+        own?.leave()
+      })
       return app
     }
   }
