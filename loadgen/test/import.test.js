@@ -1,19 +1,17 @@
 import assert from 'node:assert/strict'
-import { execFile } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { test } from 'node:test'
-import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
 import { readConfig as readWikiConfig } from '@stevec/wiki-app/config'
 import { isAllTaken, summaryOf } from '@stevec/wiki-app/moving/report'
 import { runImport } from '@stevec/wiki-app/moving/run-import'
 import { useWiki } from '@stevec/wiki-app/test/helper'
 import { dump, page, redirect } from '@stevec/wiki-app/test/mediawiki-dump'
+import { useShell } from './shell.js'
 
-const STEVEC = fileURLToPath(new URL('../bin/stevec.js', import.meta.url))
 const wiki = useWiki()
+const { run } = useShell()
 
 /** @param {import('node:test').TestContext} t */
 function folder (t) {
@@ -21,12 +19,6 @@ function folder (t) {
   t.after(() => rmSync(directory, { recursive: true }))
   return directory
 }
-
-/** @param {string[]} args @returns {Promise<{code: number, stdout: string, stderr: string}>} */
-const stevec = (...args) => promisify(execFile)(process.execPath, [STEVEC, 'import', ...args]).then(
-  ({ stdout, stderr }) => ({ code: 0, stdout, stderr }),
-  ({ code, stdout, stderr }) => ({ code, stdout, stderr })
-)
 
 test('wrong usage is refused with what to do instead, before anything is read or written', async (t) => {
   const file = path.join(folder(t), 'dump.xml')
@@ -44,8 +36,8 @@ test('wrong usage is refused with what to do instead, before anything is read or
     [['mediawiki', file, '--uri', 'mongodb://127.0.0.1:1'], /with the name of the wiki’s database/]
   ])
   for (const [args, message] of cases) {
-    const { code, stderr } = await stevec(...args)
-    assert.equal(code, 2, `${args}: ${stderr}`)
+    const { exitCode, stderr } = await run(['import', ...args])
+    assert.equal(exitCode, 2, `${args}: ${stderr}`)
     assert.match(stderr, message)
   }
 })

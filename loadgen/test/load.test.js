@@ -6,11 +6,10 @@ import { after, before, describe, test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
 import { freePorts } from '@stevec/harness/ports'
 import { requireTool } from '@stevec/harness/tools/locate'
-import { createSandbox } from './helper.js'
+import { useShell } from './shell.js'
 
 describe('stevec load', () => {
-  /** @type {Awaited<ReturnType<typeof createSandbox>>} */
-  let sandbox
+  const { sandbox, run } = useShell()
   /** @type {string} */
   let url
   /**
@@ -39,17 +38,13 @@ describe('stevec load', () => {
     })
   })
   before(async () => {
-    sandbox = await createSandbox()
     await new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve(undefined)))
     url = `http://127.0.0.1:${/** @type {import('node:net').AddressInfo} */ (server.address()).port}`
   })
-  after(() => {
-    server.close()
-    sandbox.remove()
-  })
+  after(() => { server.close() })
   const load = async (/** @type {string[]} */ ...args) => {
     asked.length = 0
-    const { exitCode, stdout, stderr } = await sandbox.stevec(['load', '--url', url, ...args])
+    const { exitCode, stdout, stderr } = await run(['load', '--url', url, ...args])
     assert.equal(exitCode, 0, stderr)
     return stdout
   }
@@ -91,7 +86,7 @@ describe('stevec load', () => {
 
   test('gives failed requests a kind, and no response time', async () => {
     const [closed] = await freePorts(1)
-    const { exitCode, stdout } = await sandbox.stevec([
+    const { exitCode, stdout } = await run([
       'load', '--url', `http://127.0.0.1:${closed}`, '--requests', '20', '--json'
     ])
     assert.equal(exitCode, 0)
@@ -102,10 +97,10 @@ describe('stevec load', () => {
   })
 
   test('with --rate sends requests at planned times, and counts response times from them', async () => {
-    const file = path.join(sandbox.directory, 'paths.txt')
+    const file = path.join(sandbox().directory, 'paths.txt')
     writeFileSync(file, '/slow\n/slow\n')
-    const samples = path.join(sandbox.directory, 'samples.csv.gz')
-    const hgrm = path.join(sandbox.directory, 'times.hgrm')
+    const samples = path.join(sandbox().directory, 'samples.csv.gz')
+    const hgrm = path.join(sandbox().directory, 'times.hgrm')
     // One connection at a time, and 0.3 s for each request: the tenth is 2.6 s late.
     const outcome = JSON.parse(await load(
       '--urls', file, '--rate', '100', '--requests', '10', '--parallel', '1', '--keepalive', '--samples', samples,
@@ -125,7 +120,7 @@ describe('stevec load', () => {
     asked.length = 0
     const settings = { HTTP_PROXY: 'http://127.0.0.1:9', http_proxy: 'http://127.0.0.1:9', K6_ITERATIONS: '3' }
     const address = url.replace('127.0.0.1', 'wiki.localhost')
-    const { exitCode, stdout, stderr } = await sandbox.stevec(
+    const { exitCode, stdout, stderr } = await sandbox().stevec(
       ['load', '--url', address, '--requests', '20', '--pages', '3', '--json'], settings
     )
     assert.equal(exitCode, 0, stderr)
@@ -139,7 +134,7 @@ describe('stevec load', () => {
       [url, 'failed>1%', 1],
       [`http://127.0.0.1:${closed}`, 'p99>50s', 1]
     ])) {
-      const ended = await sandbox.stevec([
+      const ended = await run([
         'load', '--url', address, '--requests', '5', '--pages', '1000', '--fail-if', condition,
         ...exitCode === 0 ? ['--method', 'POST', '--seed', '2'] : []
       ])
@@ -150,7 +145,7 @@ describe('stevec load', () => {
   })
 
   test('exits with 3 and k6\'s message if the script fails, instead of counting requests as never sent', async () => {
-    const k6 = path.join(sandbox.directory, 'k6')
+    const k6 = path.join(sandbox().directory, 'k6')
     // The real k6, with a setting that breaks the choice of a page.
     writeFileSync(k6, `#!/bin/sh
 STEVEC_GENERATOR=$(printf %s "$STEVEC_GENERATOR" | sed 's/"plan":{/"plan":{"popularity":null,/')
@@ -158,7 +153,7 @@ export STEVEC_GENERATOR
 exec '${requireTool('k6').path}' "$@"
 `, { mode: 0o755 })
     for (const model of [[], ['--rate', '100']]) {
-      const { exitCode, stdout, stderr } = await sandbox.stevec(
+      const { exitCode, stdout, stderr } = await sandbox().stevec(
         ['load', '--url', url, '--requests', '20', '--json', ...model], { K6_BIN: k6 }
       )
       assert.match(stderr, /k6 ended with exit code 108: test aborted: the script failed: TypeError: .* at choosePage /)
@@ -167,7 +162,7 @@ exec '${requireTool('k6').path}' "$@"
   })
 
   test('searches the highest rate at which a condition holds', async () => {
-    const file = path.join(sandbox.directory, 'slow.txt')
+    const file = path.join(sandbox().directory, 'slow.txt')
     writeFileSync(file, '/slow\n')
     // Three at a time, 0.3 s each: ten a second.
     const found = JSON.parse(await load(
@@ -209,7 +204,7 @@ exec '${requireTool('k6').path}' "$@"
       [['--url', url, '--urls', '/nowhere'], /there is no file \/nowhere/],
       [['--url', url, '--search', 'p99<1s', '--rate', '5'], /leave out --rate/]
     ])) {
-      const { exitCode, stderr } = await sandbox.stevec(['load', ...args])
+      const { exitCode, stderr } = await run(['load', ...args])
       assert.match(stderr, message)
       assert.equal(exitCode, 2)
     }

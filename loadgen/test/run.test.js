@@ -4,6 +4,7 @@ import path from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
 import { createSandbox, json, samplesOf, trialsOf } from './helper.js'
+import { useShell } from './shell.js'
 
 const HELP_COLUMNS = 100
 
@@ -296,8 +297,9 @@ describe('a run of a user\'s experiment with a background, edits and the open mo
 })
 
 describe('a run that cannot begin', () => {
+  const { sandbox, run } = useShell()
+
   test('is refused with the reason and, for a wrong name, with the valid ones', async () => {
-    const sandbox = await createSandbox()
     for (const [args, message, code] of /** @type {[string[], RegExp, number][]} */ ([
       [['run'], /which experiment\? Name one of .*read-hot/, 2],
       [['run', 'nothing'], /there is no experiment "nothing"; the experiments are: .*read-hot/, 2],
@@ -313,28 +315,29 @@ describe('a run that cannot begin', () => {
       [['walk'], /there is no command "walk"/, 2],
       [['report', 'nothing'], /there is no run "nothing"/, 2]
     ])) {
-      const { exitCode, stderr } = await sandbox.stevec(args)
+      const { exitCode, stderr } = await run(args)
       assert.match(stderr, message)
       assert.equal(exitCode, code, args.join(' '))
     }
-    assert.equal(existsSync(sandbox.results), false)
-    sandbox.remove()
+    assert.equal(existsSync(sandbox().results), false)
   })
 })
 
-test('every command has help with examples, within 100 columns', async () => {
-  const sandbox = await createSandbox()
-  const { stdout } = await sandbox.stevec(['--help'])
-  for (const name of [
-    'setup', 'up', 'edge', 'board', 'down', 'status', 'run', 'calibrate', 'load', 'report', 'compact', 'cloudflare',
-    'backup', 'restore', 'verify'
-  ]) {
-    assert.match(stdout, new RegExp(`^  ${name} `, 'm'))
-    const help = await sandbox.stevec([name, '--help'])
-    assert.equal(help.exitCode, 0)
-    assert.match(help.stdout, new RegExp(`^Usage: stevec ${name}`))
-    assert.match(help.stdout, /^Examples?:$/m)
-    assert.deepEqual(help.stdout.split('\n').filter((line) => line.length > HELP_COLUMNS), [], name)
-  }
-  sandbox.remove()
+describe('every command', () => {
+  const { run } = useShell()
+
+  test('has help with examples, within 100 columns', async () => {
+    const { stdout } = await run(['--help'])
+    for (const name of [
+      'setup', 'up', 'edge', 'board', 'down', 'status', 'run', 'calibrate', 'load', 'report', 'compact', 'cloudflare',
+      'backup', 'restore', 'verify'
+    ]) {
+      assert.match(stdout, new RegExp(`^  ${name} `, 'm'))
+      const help = await run([name, '--help'])
+      assert.equal(help.exitCode, 0)
+      assert.match(help.stdout, new RegExp(`^Usage: stevec ${name}`))
+      assert.match(help.stdout, /^Examples?:$/m)
+      assert.deepEqual(help.stdout.split('\n').filter((line) => line.length > HELP_COLUMNS), [], name)
+    }
+  })
 })
