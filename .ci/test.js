@@ -48,6 +48,8 @@ const LONG = [
 const FILES_IN_A_PROCESS = 8
 const SHARING_FOLDER = 'wiki-app/test'
 const SHARING = 'useWiki()'
+/** With a browser besides, which starts once in a process. */
+const BROWSER_FOLDER = 'wiki-app/test/browser'
 /** These measure their process, change its environment or replace its functions. */
 const UNSHARED = [
   'archive-refusals', 'bench', 'import-form', 'language', 'markdown-math', 'moving-git', 'oidc-hostile',
@@ -133,9 +135,11 @@ function testFiles (folders, isWanted) {
   const other = all.filter((file) => !LONG.includes(file) && !ALONE.includes(file))
   const sharing = other.filter((file) => path.dirname(file) === SHARING_FOLDER && !UNSHARED.includes(file) &&
     readFileSync(path.join(ROOT, file), 'utf8').includes(SHARING))
+  const inBrowser = other.filter((file) => path.dirname(file) === BROWSER_FOLDER)
   const single = (/** @type {string[]} */ files) => files.map((file) => [file])
+  const alone = single(other.filter((file) => !sharing.includes(file) && !inBrowser.includes(file)))
   return {
-    beside: [...single(long), ...together(sharing), ...single(other.filter((file) => !sharing.includes(file)))],
+    beside: [...single(long), ...together(inBrowser), ...together(sharing), ...alone],
     alone: single(all.filter((file) => ALONE.includes(file)))
   }
 }

@@ -12,20 +12,26 @@ import { PASSWORD } from '../people.js'
 const WAIT_MAX_MS = 60_000
 const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
 
+/** The files of one process share it. @type {Promise<import('playwright-core').Browser> | undefined} */
+let launching
+let users = 0
+
 /**
- * Starts one browser for a test file. Each test gets a listening wiki with its own database, and a browser context
- * without history.
+ * Starts one browser for the test files of a process. Each test gets a listening wiki with its own database, and a
+ * browser context without history.
  * @param {{plainField?: boolean}} [options]  whether texts are written in a textarea, as somebody may choose
  */
 export function useBrowser ({ plainField = true } = {}) {
   const wiki = useWiki()
   /** @type {import('playwright-core').Browser} */
   let browser
-  // Root cannot use the browser's sandbox. The tests load pages only from their own wiki, so they do not need it.
   before(async () => {
-    browser = await chromium.launch({ executablePath: requireTool('chromium').path, args: ['--no-sandbox'] })
+    users++
+    // Root cannot use the browser's sandbox. The tests load pages only from their own wiki, so they do not need it.
+    launching ??= chromium.launch({ executablePath: requireTool('chromium').path, args: ['--no-sandbox'] })
+    browser = await launching
   })
-  after(() => browser?.close())
+  after(async () => { if (--users === 0) await browser?.close() })
 
   return {
     freshUri: wiki.freshUri,
