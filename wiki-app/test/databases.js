@@ -18,7 +18,7 @@ export function createDatabases ({ uri, uriFor }) {
   /** @param {string} name */
   async function empty (name) {
     const db = client.db(name)
-    const collections = await db.listCollections().toArray()
+    const collections = await db.listCollections({}, { nameOnly: false }).toArray()
     // Bounded collections are made anew: a wiki asks how large they are.
     await Promise.all(collections.filter(({ name }) => !KEPT.has(name)).map(({ name, options }) =>
       options?.capped ? db.dropCollection(name) : db.collection(name).deleteMany({})))
