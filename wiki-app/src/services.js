@@ -106,7 +106,6 @@ export function createServices (config, log, parts) {
   const [redis, replica] = [redisOf(config, log), replicaOf(config, log)]
   const caching = createCaching(config, log, { ...parts, connection })
   const { purges, purgeLog } = caching
-
   const authors = makeAuthorsPool()
   const rendering = makeRenderer({ maxBytes: config.PAGE_MAX_BYTES, pool: authors })
   const renderer = watched(rendering, metrics?.timed, tracing?.rendering)

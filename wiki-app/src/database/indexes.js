@@ -8,7 +8,7 @@ import { driverOf } from './driver.js'
 export async function createIndexes (models) {
   // One by one: all at once would open a connection each.
   for (const model of models) {
-    const indexes = model.schema.indexes().map(([key, options]) => ({ .../** @type {object} */ (options), key }))
+    const indexes = model.schema.indexes().map(([key, options]) => Object.assign({}, options, { key }))
     if (indexes.length > 0) await driverOf(model).createIndexes(/** @type {any[]} */ (indexes))
   }
 }
