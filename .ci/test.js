@@ -74,6 +74,7 @@ const ALONE = [
   'nginx/test/slow/edge-load.test.js',
   'wiki-app/test/slow/crawlers.test.js',
   'wiki-app/test/slow/overload.test.js',
+  'wiki-app/test/slow/replaced.test.js',
   'wiki-app/test/slow/slow-clients.test.js'
 ]
 
