@@ -187,13 +187,13 @@ test('beside people, a sweep has one slot, which rests for 19 times as long as i
 })
 
 test('what a sweep brings at once is not refused at once', async (t) => {
-  const { app, working, begun } = await build(t, { waitMaxMs: 100, workMaxMs: 600_000 })
+  // They are refused within three seconds, much longer than a busy machine stands still.
+  const { app, working, begun } = await build(t, { waitMaxMs: 300, workMaxMs: 600_000 })
   let refused = 0
-  const first = Promise.race(Array.from({ length: 42 }, async () => {
+  await Promise.race(Array.from({ length: 42 }, async () => {
     const { statusCode } = await get(app, '/history')
     refused += Number(statusCode === 503)
   }))
-  await first
   assert.ok(refused > 0 && refused < 20, `${refused} of 40 at once`)
   assert.ok(await waitUntil(() => refused === 40, WAIT_MAX_MS))
   assert.equal(begun(), 2)

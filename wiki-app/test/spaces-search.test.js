@@ -116,7 +116,7 @@ test('a long search stops, goes on where it stopped, and reads nothing of other 
   assert.match(body, /The search has come to “Team\/00/)
   assert.match(String(nextIn(body)), /after=Team%2F00/)
 
-  // Long texts: a part has 8 MiB of them.
+  // Long texts: a part has some 8 million characters of them.
   await pages.deleteMany({ _id: /** @type {any} */ (/^Team/) })
   const long = 'čas '.repeat(250_000)
   for (let index = 0; index < 11; index++) await pages.insertOne(stored(`Team/${index}`, `${long}${index}`))
