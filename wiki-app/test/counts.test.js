@@ -45,6 +45,8 @@ async function startStore (t, uri, { purges = {}, beforeCommit = async () => {} 
     models, renderer, later, purges: { ...NO_PURGES, ...purges }, readsAtOnce: 8, log
   })
   Object.assign(works, store.works)
+  // The making of an index waits for open transactions, and holds up what comes after it.
+  await Promise.all(Object.values(connection.models).map((model) => model.init()))
   t.after(async () => {
     await queue.close()
     await renderer.close()

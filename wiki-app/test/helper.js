@@ -140,7 +140,8 @@ export async function untilIndexed (app) {
 export async function untilCounted (app) {
   const client = await mongoose.mongo.MongoClient.connect(/** @type {string} */ (uris.get(app)))
   try {
-    const queue = client.db().collection('queue')
+    // As snapshots read, which can be a moment behind what a local read sees.
+    const queue = client.db().collection('queue', { readConcern: { level: 'majority' } })
     const counted = await waitUntil(async () => await queue.countDocuments({ kind: COUNTS }) === 0, COUNTED_MAX_MS)
     if (!counted) throw new Error('the links and tags of what was saved are not counted')
   } finally {
