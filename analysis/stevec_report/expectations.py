@@ -3,7 +3,8 @@
 Expectations are data (`expectations` in loadgen/experiments/*.json) and are copied into the run's manifest, so none is
 added after the fact. Each is about one measure of a trial. With a `value` it is a count, which every trial has to
 match exactly. With another cell (`than`) it is a paired t test: each block gives one value, the mean over the other
-levels of the difference between trials (decision 29), and needs all of them. Limited trials decide no expectation on a
+levels of the difference between trials (decision 29), and needs all of them. "Times as long" is about a ratio, so its
+test takes logarithms (decision 13). Limited trials decide no expectation on a
 time (`measures.py`). A trial's value is a mean over thousands of requests, so a few trials are enough for a t test. The
 sign-flip test, which decides the study's hypotheses, cannot reach significance below six blocks. All tests of an
 experiment are one family, corrected by Holm's procedure, whether or not there are trials for each.
@@ -37,7 +38,9 @@ class Decided:
     """`result` is confirmed, refuted or undecided; `why` gives the reason in one sentence.
 
     For a test, `difference` is the difference with its interval, `p_holm` the p after the correction, `detectable` the
-    least difference beyond what is expected (of "within": the narrowest margin) that it finds with 80 % power.
+    least difference beyond what is expected (of "within": the narrowest margin) that it finds with 80 % power. Of a
+    ratio, `ratio` is that with its interval, without a `difference`, and `detectable` is the ratio nearest to what is
+    expected that it finds.
     """
 
     that: str
@@ -47,6 +50,13 @@ class Decided:
     p_holm: float | None = None
     trials: tuple[int, ...] = ()
     detectable: float | None = None
+    ratio: Interval | None = None
+
+    @property
+    def blocks(self) -> int | None:
+        """How many values the test has; None without one."""
+        seen = self.difference or self.ratio
+        return seen.n if seen else None
 
 
 @dataclass(frozen=True)
@@ -101,6 +111,7 @@ def table(decided: Sequence[Decided]) -> list[Table]:
         Column("verdict", "verdict", "text", left=True),
         Column("why", "because", "text", left=True, wrap=True),
         Column("difference", "difference (95 % interval)", "interval"),
+        Column("ratio", "ratio (95 % interval)", "interval"),
         Column("blocks", "blocks", "count"),
         Column("detectable", "could find"),
         Column("p_holm", "p, Holm", "p"),
@@ -112,7 +123,8 @@ def table(decided: Sequence[Decided]) -> list[Table]:
             "verdict": Cell(one.result, mark=one.result),
             "why": one.why,
             "difference": one.difference,
-            "blocks": one.difference.n if one.difference else None,
+            "ratio": one.ratio,
+            "blocks": one.blocks,
             "detectable": one.detectable,
             "p_holm": one.p_holm,
             "trials": trials_cell(one.trials),
@@ -123,8 +135,8 @@ def table(decided: Sequence[Decided]) -> list[Table]:
         "Stated with the experiment, before the run. What has a p is a paired t test with one value a block, "
         "corrected by Holm’s procedure over all tests of this table: confirmed if it points the expected way with p "
         "below alpha, refuted if it points the other way so clearly. “Could find” is the least difference that it "
-        "finds with 80 % power at the spread seen. The others are counts: each trial has to keep them. Limited trials "
-        "decide nothing about times, ages of copies, and failures."
+        "finds with 80 % power at the spread seen, or the ratio nearest to what is expected. The others are counts: "
+        "each trial has to keep them. Limited trials decide nothing about times, ages of copies, and failures."
     )
     return [Table("expectations", "What was expected, and what came of it.", note, columns, rows)]
 
@@ -145,7 +157,7 @@ def _with_left_out(one: Expectation, decided: Decided, valid: Sequence[MeasuredO
     left_out = limits.left_out(concerned) if MEASURES[one.measure].is_time else ""
     if decided.result != "undecided" or not left_out:
         return decided
-    has_blocks = decided.difference is not None and decided.difference.n > 1
+    has_blocks = (decided.blocks or 0) > 1
     return replace(decided, why=f"{'' if has_blocks else f'{CANNOT}: '}{decided.why} {left_out}")
 
 
@@ -165,8 +177,7 @@ def _count(one: Expectation, valid: Sequence[MeasuredOutcome]) -> Decided:
 def _test(one: Expectation, valid: Sequence[MeasuredOutcome], than: Levels) -> _Tested | None:
     """The `_Tested` of one expectation, or None without a block that has all trials of both cells."""
     first, second = (_by_pair(one, valid, levels) for levels in (one.levels, than))
-    shift = 0.0 if one.relation == "within" else one.plus
-    pairs = {key: first[key][1] - one.times * second[key][1] - shift for key in first.keys() & second.keys()}
+    pairs = {key: _gap(one, first[key][1], second[key][1]) for key in first.keys() & second.keys()}
     # Limited trials count here: a block needs the level that they leave out.
     needed = {_rest(o, one.levels) for o in valid if _meets(o, one.levels) or _meets(o, than)}
     values = block_means(pairs, sorted(needed))
@@ -175,6 +186,18 @@ def _test(one: Expectation, valid: Sequence[MeasuredOutcome], than: Levels) -> _
     used = [key for key in pairs if key[1] in values]
     trials = tuple(sorted(number for key in used for number in (first[key][0], second[key][0])))
     return _tested(one, list(values.values()), trials)
+
+
+def _is_of_ratio(one: Expectation) -> bool:
+    is_alone = one.relation != "within" and one.plus == 0 and one.times not in (0, 1)
+    return is_alone and one.times > 0 and MEASURES[one.measure].is_positive
+
+
+def _gap(one: Expectation, value: float, than: float) -> float:
+    """0 where the expectation just does not hold; of a ratio, in logarithms."""
+    if _is_of_ratio(one):
+        return math.log(value / (one.times * than))
+    return value - one.times * than - (0.0 if one.relation == "within" else one.plus)
 
 
 def _tested(one: Expectation, gaps: Sequence[float], trials: tuple[int, ...]) -> _Tested:
@@ -216,7 +239,9 @@ def _detectable(one: Expectation, tested: _Tested, alpha: float) -> float | None
         return None
     find = power.detectable_by_equivalence if one.relation == "within" else power.detectable_by_t_test
     found = find(tested.difference.n, alpha)
-    return None if found is None else found * tested.spread
+    if found is None or not _is_of_ratio(one):
+        return None if found is None else found * tested.spread
+    return one.times * math.exp((1 if one.relation == "above" else -1) * min(found * tested.spread, power.LOG_MAX))
 
 
 def _p_above(values: Sequence[float], bound: float) -> float:
@@ -242,4 +267,7 @@ def _decide_test(one: Expectation, tested: _Tested | None, p_holm: float, alpha:
         way = "the expected way" if tested.holds else "the other way"
         result, why = "undecided", f"{blocks} point {way}, p {p}, which is not clear enough."
     detectable = _detectable(one, tested, alpha / family)
-    return Decided(one.that, result, why, tested.difference, p_holm, tested.trials, detectable)
+    decided = Decided(one.that, result, why, None, p_holm, tested.trials, detectable)
+    if _is_of_ratio(one):
+        return replace(decided, ratio=tested.difference.map(lambda gap: one.times * math.exp(gap)))
+    return replace(decided, difference=tested.difference)

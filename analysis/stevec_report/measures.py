@@ -16,18 +16,22 @@ Key = TypeVar("Key", bound=Hashable)
 
 @dataclass(frozen=True)
 class Measure:
-    """`of` takes a trial's outcome and returns its value, None if it is unknown."""
+    """`of` takes a trial's outcome and returns its value, None if it is unknown.
+
+    `is_positive`: never 0, and it varies in proportion to its size, so "times as long" is judged by its logarithm.
+    """
 
     is_time: bool
     of: Callable[[MeasuredOutcome], float | None]
+    is_positive: bool = False
 
 
-def _count(of: Callable[[MeasuredOutcome], float | None]) -> Measure:
-    return Measure(False, of)
+def _count(of: Callable[[MeasuredOutcome], float | None], is_positive: bool = False) -> Measure:
+    return Measure(False, of, is_positive)
 
 
-def _time(of: Callable[[MeasuredOutcome], float | None]) -> Measure:
-    return Measure(True, of)
+def _time(of: Callable[[MeasuredOutcome], float | None], is_positive: bool = False) -> Measure:
+    return Measure(True, of, is_positive)
 
 
 def cpu_ms_per_request(outcome: MeasuredOutcome, part: str) -> float | None:
@@ -58,21 +62,21 @@ MEASURES = {
     "origin_reads": _count(lambda o: o.record.counter_reads),
     "stale_ratio": _count(lambda o: o.stats.stale_ratio),
     # From the kernel's count of processor time, which waiting for a core does not lengthen.
-    "requests_per_cpu_s": _count(_requests_per_cpu_s),
-    "requests_per_wiki_cpu_s": _count(_requests_per_wiki_cpu_s),
+    "requests_per_cpu_s": _count(_requests_per_cpu_s, is_positive=True),
+    "requests_per_wiki_cpu_s": _count(_requests_per_wiki_cpu_s, is_positive=True),
     # So is this one, with what the queue does after the answers.
-    "edit_cpu_ms": _count(lambda o: o.record.fan_out.edit_cpu_ms if o.record.fan_out else None),
+    "edit_cpu_ms": _count(lambda o: o.record.fan_out.edit_cpu_ms if o.record.fan_out else None, is_positive=True),
     # From clocks.
     "feed_delay_max_ms": _time(lambda o: o.record.fan_out.longest_ms if o.record.fan_out else None),
-    "mean_ms": _time(lambda o: o.stats.mean_ms or None),
+    "mean_ms": _time(lambda o: o.stats.mean_ms or None, is_positive=True),
     "wait_ms": _time(lambda o: o.stats.wait_ms),
-    "p50_ms": _time(lambda o: o.stats.p50_ms),
-    "p95_ms": _time(lambda o: o.stats.p95_ms),
-    "p99_ms": _time(lambda o: o.stats.p99_ms),
+    "p50_ms": _time(lambda o: o.stats.p50_ms, is_positive=True),
+    "p95_ms": _time(lambda o: o.stats.p95_ms, is_positive=True),
+    "p99_ms": _time(lambda o: o.stats.p99_ms, is_positive=True),
     # People's views and saves apart: a few saves would be most of the p99 of both.
-    "read_p99_ms": _time(lambda o: o.stats.read_p99.centre if o.stats.read_p99 else None),
-    "write_p95_ms": _time(lambda o: o.stats.write_p95.centre if o.stats.write_p95 else None),
-    "answered_per_s": _time(lambda o: o.stats.completed_per_s),
+    "read_p99_ms": _time(lambda o: o.stats.read_p99.centre if o.stats.read_p99 else None, is_positive=True),
+    "write_p95_ms": _time(lambda o: o.stats.write_p95.centre if o.stats.write_p95 else None, is_positive=True),
+    "answered_per_s": _time(lambda o: o.stats.completed_per_s or None, is_positive=True),
     # How long a purge takes is in the age of a copy.
     "staleness_max_s": _time(lambda o: (o.stats.freshness["staleness_max_s"] or 0.0) if o.stats.freshness else None),
     # A request fails by a time-out, by a full queue, or for want of a VU, which is a matter of time.

@@ -22,14 +22,15 @@ FEWER = {
 NONE = {"that": "None.", "measure": "stale_ratio", "in": {"policy": ["purge", "none"]}, "is": "at_most", "value": 0}
 
 
-def analysis_of(expected, **stale):
-    """A run whose trials have these stale ratios: {policy: [one a repetition]}, for two rates of edits."""
+def analysis_of(expected, measure="stale_ratio", /, **seen):
+    """A run whose trials have these values, by default stale ratios: {policy: [one a repetition]}, for two rates of
+    edits."""
     valid = []
-    for policy, ratios in stale.items():
-        for repetition, ratio in enumerate(ratios):
+    for policy, values in seen.items():
+        for repetition, value in enumerate(values):
             for rate in ("0.01", "0.05"):
                 cell = {"policy": policy, "edit_ratio": rate}
-                stats = SimpleNamespace(stale_ratio=None if ratio is None else ratio + (rate == "0.05") * ratio / 50)
+                stats = SimpleNamespace(**{measure: None if value is None else value + (rate == "0.05") * value / 50})
                 record = SimpleNamespace(cell=cell)
                 number = len(valid) + 1
                 valid.append(SimpleNamespace(
@@ -40,8 +41,8 @@ def analysis_of(expected, **stale):
     return SimpleNamespace(run=run, valid=valid)
 
 
-def results(expected, **stale):
-    return [one.result for one in expectations.decide(analysis_of(expected, **stale))]
+def results(expected, measure="stale_ratio", /, **seen):
+    return [one.result for one in expectations.decide(analysis_of(expected, measure, **seen))]
 
 
 def test_a_clear_difference_confirms_or_refutes_and_an_unclear_one_leaves_it_open():
@@ -55,6 +56,23 @@ def test_a_clear_difference_confirms_or_refutes_and_an_unclear_one_leaves_it_ope
     # A tenth of 0.5 is 0.05.
     assert results([{**FEWER, "times": 0.1}], ttl=[0.5, 0.52, 0.49], purge=[0.07, 0.08, 0.07]) == ["refuted"]
     assert results([{**FEWER, "plus": -0.1}], ttl=[0.5, 0.52, 0.49], purge=[0.45, 0.46, 0.45]) == ["refuted"]
+
+
+def test_times_as_long_is_judged_by_the_ratio():
+    slower = {**FEWER, "measure": "p99_ms", "in": {"policy": "purge"}, "times": 1.5}
+    # One block of a busy moment, in which both took long: the differences spread, the ratios do not.
+    quiet, other = [50.0, 60.0, 400.0, 55.0, 52.0], [55.0, 63.0, 450.0, 58.0, 56.0]
+    (found,) = expectations.decide(analysis_of([slower], "p99_ms", ttl=quiet, purge=other))
+    assert (found.result, found.difference, found.blocks) == ("confirmed", None, 5)
+    assert 1.04 < found.ratio.low < found.ratio.centre < found.ratio.high < 1.15
+    assert 1.4 < found.detectable < 1.5
+    above = {**slower, "is": "above", "times": 1.01}
+    (found,) = expectations.decide(analysis_of([above], "p99_ms", ttl=quiet, purge=other))
+    assert (found.result, found.detectable > 1.01) == ("confirmed", True)
+    assert results([above], "p99_ms", ttl=other, purge=quiet) == ["refuted"]
+    # A margin in ms is one.
+    (found,) = expectations.decide(analysis_of([{**slower, "plus": 1.0}], "p99_ms", ttl=quiet, purge=other))
+    assert (found.result, found.ratio) == ("undecided", None)
 
 
 def test_what_was_not_seen_is_undecided_and_stays_in_the_family():
