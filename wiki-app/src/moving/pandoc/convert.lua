@@ -7,6 +7,7 @@ package.path = directory .. "/?.lua"
 package.cpath = ""
 
 local from = arg[1]
+local elements = require("elements")
 local prepare = require(from).prepare
 local marks_of = require("marks")
 local markdown = require("markdown")
@@ -14,11 +15,30 @@ local recover = require("recover")
 
 local FAULTS_MAX = 20
 
--- No HTML, and `$` is escaped. Each name of an extension takes as long as to write 30 words. Others matter for elements
--- alone that markdown.lua replaces: Math, Div.
-local FORMAT = "gfm+tex_math_dollars-raw_html"
+-- No HTML, and `$` is escaped. Each name of an extension takes as long as to write ten words, also in a table, in which
+-- it takes less. Others matter for elements alone that markdown.lua replaces: Math, Div.
+local FORMAT = { format = "gfm", extensions = { tex_math_dollars = true, raw_html = false } }
 local OPTIONS = pandoc.WriterOptions({ wrap_text = "wrap-none" })
-local write = function(blocks) return pandoc.write(pandoc.Pandoc(blocks), FORMAT, OPTIONS) end
+local function write(blocks) return pandoc.write(elements.document(blocks), FORMAT, OPTIONS) end
+
+local BETWEEN = string.char(0x1E)
+
+-- To write a document takes as long as a sentence, so those of a list are one.
+local function write_each(lists)
+  local all = {}
+  for index, blocks in ipairs(lists) do
+    if index > 1 then all[#all + 1] = elements.raw_block(BETWEEN) end
+    elements.extend(all, blocks)
+  end
+  local out = {}
+  for text in (write(all) .. BETWEEN):gmatch("([^" .. BETWEEN .. "]*)" .. BETWEEN) do
+    out[#out + 1] = text:gsub("^\n+", "")
+  end
+  if #out == #lists then return out end
+  -- A text has that sign itself.
+  for index, blocks in ipairs(lists) do out[index] = write(blocks) end
+  return table.move(out, 1, #lists, 1, {})
+end
 
 local function read_frame()
   local bytes = io.read("n", "l")
@@ -48,10 +68,8 @@ end
 local function convert(settings, text)
   local marks = marks_of.new()
   local prepared, tags = prepare(text, settings, marks)
-  local doc = read(prepared, marks)
-  local may_leave = not text:find("[\xF3\xF4]")
-  local result = write(markdown.new(marks, settings, ask, may_leave):blocks(doc, write))
-  return may_leave and marks:as_code(result) or result, tags
+  local blocks = elements.of(read(prepared, marks))
+  return write(markdown.new(marks, settings, ask, write_each):blocks(blocks)), tags
 end
 
 -- Values of pandoc stay in its memory until Lua collects what refers to them.

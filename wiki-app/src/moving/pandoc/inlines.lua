@@ -1,4 +1,5 @@
 -- Inlines whose Markdown depends on what is beside them.
+local elements = require("elements")
 local maths = require("maths")
 
 local _M = {}
@@ -14,7 +15,7 @@ local PUNCTUATION = "„“”«»‹›‘’‚…–—·¡¿"
 -- Stands for inlines that begin and end with signs in Markdown.
 local SIGN = "`"
 
-local function raw(text) return pandoc.RawInline("gfm", text) end
+local raw, extend = elements.raw, elements.extend
 
 -- Returns the first or the last character that stands in Markdown, without marks of emphasis; "" for none.
 local function edge_of(inline, is_first)
@@ -42,7 +43,7 @@ local function pair_tags(inlines)
       local slash, name = inline.text:match("^<(/?)(%a+)[%s/>]")
       name = name and name:lower()
       local kept = KEPT[name]
-      inlines[index] = name == "br" and pandoc.LineBreak() or raw("")
+      inlines[index] = name == "br" and { t = "LineBreak" } or raw("")
       if kept and slash == "" then open[#open + 1] = { name = name, index = index }
       elseif kept and #open > 0 and open[#open].name == name then
         inlines[open[#open].index] = raw("<" .. kept .. ">")
@@ -62,75 +63,41 @@ end
 
 -- Without HTML, pandoc leaves `&amp;` as it is.
 local function with_ampersands(text)
-  local out, from = pandoc.Inlines({}), 1
+  local out, from = {}, 1
   for at in text:gmatch("()&#?%w+;") do
-    if at > from then out:insert(pandoc.Str(text:sub(from, at - 1))) end
-    out:insert(raw("&amp;"))
+    if at > from then out[#out + 1] = elements.str(text:sub(from, at - 1)) end
+    out[#out + 1] = raw("&amp;")
     from = at + 1
   end
-  if from <= #text then out:insert(pandoc.Str(text:sub(from))) end
+  if from <= #text then out[#out + 1] = elements.str(text:sub(from)) end
   return out
 end
 
+-- Returns a list of inlines as Markdown can have it.
 function _M.written(inlines)
-  local out = pandoc.Inlines({})
+  local out = {}
   pair_tags(inlines)
   for index, inline in ipairs(inlines) do
     local before, after = inlines[index - 1], inlines[index + 1]
     local tag = TAGS[inline.t] or (MARKED[inline.t] and needs_tags(inline, before, after) and MARKED[inline.t])
     if tag then
-      out:insert(raw("<" .. tag .. ">"))
-      out:extend(inline.content)
-      out:insert(raw("</" .. tag .. ">"))
+      out[#out + 1] = raw("<" .. tag .. ">")
+      extend(out, inline.content)
+      out[#out + 1] = raw("</" .. tag .. ">")
     elseif inline.t == "Math" then
       local last, first = edge_of(before, false), edge_of(after, true)
-      out:insert(maths.inline(inline, is_word(last) or is_word(first) or first:match("^[%({$]") ~= nil))
+      out[#out + 1] = maths.inline(inline, is_word(last) or is_word(first) or first:match("^[%({$]") ~= nil)
     elseif inline.t == "Str" and inline.text:match("^[-=_]+$") and (not before or before.t == "LineBreak") then
       -- As a line it would be a rule, or make the line before it a heading.
-      out:insert(raw((inline.text:gsub(".", "\\%0"))))
+      out[#out + 1] = raw((inline.text:gsub(".", "\\%0")))
     elseif inline.t == "Str" and before and before.t == "LineBreak" and inline.text:match("^%d*[.)+]$") then
       -- It would begin a list.
-      out:insert(raw((inline.text:gsub("[.)+]", "\\%0"))))
+      out[#out + 1] = raw((inline.text:gsub("[.)+]", "\\%0")))
     elseif inline.t == "Str" and inline.text:find("&", 1, true) then
-      out:extend(with_ampersands(inline.text))
+      extend(out, with_ampersands(inline.text))
     elseif not (inline.t == "RawInline" and inline.text == "") then
-      out:insert(inline)
+      out[#out + 1] = inline
     end
-  end
-  return out
-end
-
--- What `written` has nothing to do with: words, links and code alone. To look at each word from Lua takes longer than
--- all of pandoc.
-local function is_plain(paragraph, is_simple)
-  local text = pandoc.utils.stringify(paragraph)
-  if text:find("&", 1, true) or text:find("^%s*[-=_]") then return false end
-  if is_simple then return true end
-  local is_all = true
-  local function other() is_all = false end
-  paragraph:walk({
-    Link = function(link) if pandoc.utils.stringify(link.content):find("^%s*[-=_]") then is_all = false end end,
-    Emph = other, Strong = other, Strikeout = other, Subscript = other, Superscript = other, Underline = other,
-    SmallCaps = other, Quoted = other, Cite = other, Span = other, Image = other, Note = other, Math = other,
-    RawInline = other, LineBreak = other
-  })
-  return is_all
-end
-
-local PARAGRAPHS = { Para = true, Plain = true, Header = true }
-local OF_PARAGRAPHS = { BulletList = true, OrderedList = true, BlockQuote = true }
-
--- `is_simple`: there is nothing but words and links. `has_cells`: there are inlines outside of paragraphs.
-function _M.all_written(blocks, known)
-  local function paragraph(block)
-    if not is_plain(block, known.is_simple) then return block:walk({ Inlines = _M.written }) end
-  end
-  local filter = { Para = paragraph, Plain = paragraph, Header = paragraph }
-  local out = pandoc.Blocks({})
-  for _, block in ipairs(blocks) do
-    if PARAGRAPHS[block.t] then out:insert(paragraph(block) or block)
-    elseif OF_PARAGRAPHS[block.t] and not known.has_cells then out:extend(pandoc.Blocks({ block }):walk(filter))
-    else out:extend(pandoc.Blocks({ block }):walk({ Inlines = _M.written })) end
   end
   return out
 end

@@ -4,17 +4,6 @@ local _M = {}
 local FIRST, PLANE, LAST = 0xF0000, 0xFFFE, 0x10FFFD
 local CHARACTER = "[\xF3\xF4][\x80-\xBF][\x80-\xBF][\x80-\xBF]"
 
--- https://spec.commonmark.org/0.31.2/#code-spans
-local function code_span(source)
-  local code, fence = source:gsub("%s+", " "), "`"
-  for run in code:gmatch("`+") do
-    if #run >= #fence then fence = run .. "`" end
-  end
-  local pad = code:find("^`") or code:find("`$") or (code:find("^ ") and code:find(" $"))
-  if pad then code = " " .. code .. " " end
-  return fence .. code .. fence
-end
-
 local Marks = {}
 Marks.__index = Marks
 
@@ -55,23 +44,6 @@ function Marks:restored(text)
   return (text:gsub(CHARACTER, function(character)
     local item = self.items[character]
     return item and item.source or nil
-  end))
-end
-
--- Returns whether a text has a mark of which `is_wanted(item)` is false.
-function Marks:has_other(text, is_wanted)
-  for character in text:gmatch(CHARACTER) do
-    local item = self.items[character]
-    if item and not is_wanted(item) then return true end
-  end
-  return false
-end
-
--- Returns Markdown with code for the marks that were left in it.
-function Marks:as_code(markdown)
-  return (markdown:gsub(CHARACTER, function(character)
-    local item = self.items[character]
-    return item and code_span(item.source) or nil
   end))
 end
 

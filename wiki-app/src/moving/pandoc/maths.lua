@@ -1,4 +1,6 @@
 -- Formulas so that the wiki takes them for formulas: docs/decisions/0079, src/markdown/dollars.js.
+local elements = require("elements")
+
 local _M = {}
 
 -- A command that shows nothing. With it at the start, a formula may stand beside letters, and contain words.
@@ -16,20 +18,20 @@ end
 -- Returns an inline.
 function _M.inline(formula, beside)
   local text = one_line(formula.text)
-  if is_odd(text) then return pandoc.Code(text) end
+  if is_odd(text) then return elements.code(text) end
   text = text:gsub("%](%()", "] %1"):gsub("%]%[", "] ["):gsub("%[%[", "[ ["):gsub("://", ": //")
     :gsub("</", "< /"):gsub("<!%-%-", "<! --")
-  local display = formula.mathtype == "DisplayMath"
+  local display = formula.mathtype.t == "DisplayMath"
   local is_plain = text:find("[%s%(%)%[%]{}]") and not text:find("\\%a")
   if not text:match("^[\\_^]") and (beside or is_plain) then text = COMMAND .. text end
-  return pandoc.RawInline("gfm", display and "$$" .. text .. "$$" or "$" .. text .. "$")
+  return elements.raw(display and "$$" .. text .. "$$" or "$" .. text .. "$")
 end
 
 -- Returns a block.
 function _M.block(formula)
   local text = one_line(formula.text)
-  if is_odd(text) then return pandoc.RawBlock("gfm", "```math\n" .. formula.text:gsub("`", "'") .. "\n```") end
-  return pandoc.RawBlock("gfm", "$$" .. text .. "$$")
+  if is_odd(text) then return elements.raw_block("```math\n" .. formula.text:gsub("`", "'") .. "\n```") end
+  return elements.raw_block("$$" .. text .. "$$")
 end
 
 return _M
