@@ -1,7 +1,7 @@
 -- `pandoc lua convert.lua mediawiki|dokuwiki`: converts the texts of standard input, one after another, for pandoc.js.
--- A frame is a line with the number of bytes, and these. The first one is `ready`. For each text come two frames,
--- settings (JSON) and the text. The answer: frames of `?` and questions (JSON), each answered by a frame (JSON); then a
--- frame of `=` and tags (JSON) and one with the Markdown, or one of `!` and a reason.
+-- A frame is a line with the number of bytes, and these. The first one is `ready`. Then come frames of settings (JSON)
+-- and of as many texts as they say. The answer: maybe a frame of `?` and questions (JSON), answered by a frame (JSON);
+-- then for each text a frame of `=` and tags (JSON) and one with the Markdown, or one of `!` and a reason.
 local directory = arg[0]:match("^(.*)/") or "."
 package.path = directory .. "/?.lua"
 package.cpath = ""
@@ -25,6 +25,7 @@ local BETWEEN = string.char(0x1E)
 
 -- To write a document takes as long as a sentence, so those of a list are one.
 local function write_each(lists)
+  if #lists < 2 then return lists[1] and { write(lists[1]) } or {} end
   local all = {}
   for index, blocks in ipairs(lists) do
     if index > 1 then all[#all + 1] = elements.raw_block(BETWEEN) end
@@ -32,7 +33,8 @@ local function write_each(lists)
   end
   local out = {}
   for text in (write(all) .. BETWEEN):gmatch("([^" .. BETWEEN .. "]*)" .. BETWEEN) do
-    out[#out + 1] = text:gsub("^\n+", "")
+    text = text:gsub("^\n+", ""):gsub("\n+$", "")
+    out[#out + 1] = text .. "\n"
   end
   if #out == #lists then return out end
   -- A text has that sign itself.
@@ -50,11 +52,6 @@ local function write_frame(text)
   io.flush()
 end
 
-local function ask(questions)
-  write_frame("?" .. pandoc.json.encode(questions))
-  return pandoc.json.decode(read_frame(), false)
-end
-
 -- In a sandbox without files (the last argument).
 local function read(text, marks)
   for _ = 1, FAULTS_MAX do
@@ -65,24 +62,71 @@ local function read(text, marks)
   return pandoc.read(text, from, nil, {})
 end
 
-local function convert(settings, text)
+-- Returns the parts of a conversion, and whether there is an error instead.
+local function prepared(settings, text)
   local marks = marks_of.new()
-  local prepared, tags = prepare(text, settings, marks)
-  local blocks = elements.of(read(prepared, marks))
-  return write(markdown.new(marks, settings, ask, write_each):blocks(blocks)), tags
+  local source, tags = prepare(text, settings, marks)
+  local blocks = elements.of(read(source, marks))
+  return { tags = tags, blocks = blocks, writer = markdown.new(marks, settings, write_each) }
+end
+
+-- Asks about all links and pictures at once. Returns the answers.
+local function answers_to(parts)
+  local questions, answers = {}, {}
+  local function add(kind, target)
+    if not answers[kind .. target] then questions[#questions + 1] = { kind = kind, target = target } end
+    answers[kind .. target] = {}
+  end
+  for _, part in ipairs(parts) do
+    if part.blocks then part.writer:questions(part.blocks, add) end
+  end
+  if #questions == 0 then return answers end
+  write_frame("?" .. pandoc.json.encode(questions))
+  for index, answer in ipairs(pandoc.json.decode(read_frame(), false)) do
+    answers[questions[index].kind .. questions[index].target] = answer
+  end
+  return answers
+end
+
+-- Calls a function; what it throws becomes `{ problem = … }`.
+local function caught(call, ...)
+  local is_done, result = pcall(call, ...)
+  return is_done and result or { problem = tostring(result):match("^[^\n]*") }
+end
+
+local function convert(settings, texts)
+  local parts, written, places = {}, {}, {}
+  for index, text in ipairs(texts) do parts[index] = caught(prepared, settings, text) end
+  local answers = answers_to(parts)
+  for index, part in ipairs(parts) do
+    if part.blocks then
+      local made = caught(part.writer.blocks, part.writer, part.blocks, answers)
+      if made.problem then parts[index] = made
+      else
+        written[#written + 1] = made
+        places[#places + 1] = part
+      end
+    end
+  end
+  for index, text in ipairs(write_each(written)) do places[index].text = text end
+  return parts
 end
 
 -- Values of pandoc stay in its memory until Lua collects what refers to them.
 collectgarbage("generational")
 write_frame("ready")
 while true do
-  local settings = read_frame()
-  if not settings then break end
-  local is_done, result, tags = pcall(convert, pandoc.json.decode(settings, false), read_frame())
-  if is_done then
-    write_frame("=" .. (#tags == 0 and "[]" or pandoc.json.encode(tags)))
-    write_frame(result)
-  else
-    write_frame("!" .. tostring(result):match("^[^\n]*"))
+  local frame = read_frame()
+  if not frame then break end
+  local settings, texts = pandoc.json.decode(frame, false), {}
+  for index = 1, settings.texts do texts[index] = read_frame() end
+  local converted = caught(convert, settings, texts)
+  for index = 1, #texts do
+    local part = converted[index] or converted
+    if part.problem then write_frame("!" .. part.problem)
+    else
+      write_frame("=" .. (#part.tags == 0 and "[]" or pandoc.json.encode(part.tags)))
+      write_frame(part.text)
+    end
   end
 end

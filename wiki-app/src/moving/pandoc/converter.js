@@ -6,9 +6,10 @@ import { createFrameReader, frameOf } from './frames.js'
 /** @typedef {{kind: 'link' | 'picture', target: string}} Question */
 /** @typedef {{page?: string, href?: string}} Answer  `page`: between `[[` and `]]`; `href`: of a Markdown link */
 /** @typedef {{cpuMs: number, memoryMib: number, outputBytes: number}} Limits  of one text */
+/** `refused`: why the text is not converted. @typedef {{content: string, tags: string[]} | {refused: string}} Result */
 /**
- * `refused`: why the text is not converted; `died`: why pandoc is not there any more.
- * @typedef {{content: string, tags: string[]} | {refused: string} | {died: string}} Outcome
+ * `results`: of each text; `refused`: why none is converted; `died`: why pandoc is not there any more.
+ * @typedef {{results: Result[]} | {refused: string} | {died: string}} Outcome
  */
 
 const SCRIPT = fileURLToPath(new URL('convert.lua', import.meta.url))
@@ -67,37 +68,38 @@ function startPandoc ({ command, from, limits }) {
 }
 
 /**
- * One process of pandoc that converts texts one after another. It starts with the first text, and anew after a death.
+ * One process of pandoc that converts texts, some at a time. It starts with the first ones, and anew after a death.
  * @param {{command: string, from: string, limits: Limits}} options
  */
 export function createConverter (options) {
   /** @type {Running | null} */
   let running = null
-  let texts = 0
+  let count = 0
 
   return {
     /**
-     * @param {string} text
+     * @param {string[]} texts  that together have the limits of one
      * @param {object} settings  for convert.lua
      * @param {(questions: Question[]) => Answer[]} answer
      * @returns {Promise<Outcome & {started: boolean, cpuMs: number}>} `started`: whether pandoc and the script ran at
      *   all; `cpuMs`: 0 where the system does not say it
      */
-    async convert (text, settings, answer) {
+    async convert (texts, settings, answer) {
       // A killed one must not answer to the next text.
       if (running === null || running.hasEnded || running.child.killed) {
         running = startPandoc(options)
-        texts = 0
+        count = 0
       }
       const current = running
       const cpuBefore = current.ready ? cpuTimeMs(Number(current.child.pid)) : 0
       try {
-        const outcome = await converse(current, { text, settings, answer, limits: options.limits })
+        const outcome = await converse(current, { texts, settings, answer, limits: options.limits })
         const cpuAfter = cpuBefore === null || current.hasEnded ? null : cpuTimeMs(Number(current.child.pid))
         return { ...outcome, started: current.ready, cpuMs: Math.max(0, (cpuAfter ?? 0) - (cpuBefore ?? 0)) }
       } finally {
         current.onFrame = current.onEnd = () => {}
-        if (++texts >= TEXTS_MAX) current.child.kill('SIGKILL')
+        count += texts.length
+        if (count >= TEXTS_MAX) current.child.kill('SIGKILL')
       }
     },
 
@@ -114,12 +116,12 @@ export function createConverter (options) {
 
 /**
  * @param {Running} running
- * @param {{text: string, settings: object, answer: (questions: Question[]) => Answer[], limits: Limits}} task
+ * @param {{texts: string[], settings: object, answer: (questions: Question[]) => Answer[], limits: Limits}} task
  * @returns {Promise<Outcome>}
  */
-async function converse (running, { text, settings, answer, limits }) {
+async function converse (running, { texts, settings, answer, limits }) {
   const { child } = running
-  const send = (/** @type {string} */ frame) => child.stdin.write(frameOf(frame))
+  const send = (/** @type {string[]} */ ...frames) => child.stdin.write(Buffer.concat(frames.map(frameOf)))
   /** @type {NodeJS.Timeout | undefined} */
   let timer
   try {
@@ -128,18 +130,25 @@ async function converse (running, { text, settings, answer, limits }) {
         running.ready = true
         clearTimeout(timer)
         timer = watch(child, limits, resolve)
-        send(JSON.stringify(settings))
-        send(text)
+        send(JSON.stringify({ ...settings, texts: texts.length }), ...texts)
+      }
+      /** @type {Result[]} */
+      const results = []
+      const add = (/** @type {Result} */ result) => {
+        results.push(result)
+        if (results.length === texts.length) resolve({ results })
       }
       /** @type {string[] | null} */
       let tags = null
       running.onEnd = resolve
       running.onFrame = (frame) => {
         try {
-          if (tags !== null) resolve({ content: frame, tags })
-          else if (frame === 'ready') begin()
+          if (tags !== null) {
+            add({ content: frame, tags })
+            tags = null
+          } else if (frame === 'ready') begin()
           else if (frame[0] === '?') send(JSON.stringify(answer(JSON.parse(frame.slice(1)))))
-          else if (frame[0] === '!') resolve({ refused: `pandoc cannot read it (${frame.slice(1)})` })
+          else if (frame[0] === '!') add({ refused: `pandoc cannot read it (${frame.slice(1)})` })
           else tags = JSON.parse(frame.slice(1))
         } catch (error) {
           // Of the caller's functions. pandoc still waits for an answer.

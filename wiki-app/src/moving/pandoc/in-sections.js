@@ -7,17 +7,20 @@ import { joined } from './sections.js'
 /** @import {Outcome, Task} from './pandoc.js' */
 
 const MARK_BYTES = 12
-/** Of a text, in sections that others have, too. Each question to pandoc takes time: of a new text there is one. */
+/** Of a text, in sections that others have, too. Each section takes time of its own. */
 const KNOWN_MIN = 0.3
+/** Sections of a question: few enough that each process gets some of a long text. */
+const BATCH_MAX = 16
+const BATCH_MAX_CHARS = 8_192
 
 /**
  * Converts texts by their sections, each once.
  * @param {object} options
- * @param {(text: string, task: Task) => Promise<Outcome>} options.convertOne
+ * @param {(texts: string[], task: Task) => Promise<Outcome[]>} options.convertAll
  * @param {ReturnType<typeof createLimit>} options.limit
  * @param {number} options.cpuMs  of all sections of a text
  */
-export function createInSections ({ convertOne, limit, cpuMs }) {
+export function createInSections ({ convertAll, limit, cpuMs }) {
   // No text can have it, so that none can imitate the notes of a section.
   const mark = randomBytes(MARK_BYTES).toString('hex')
 
@@ -38,20 +41,47 @@ export function createInSections ({ convertOne, limit, cpuMs }) {
     async convert (sections, given, once) {
       const task = { ...given, settings: { ...given.settings, notes: mark } }
       let [left, isOver] = [cpuMs, false]
-      const outcomes = await Promise.all(sections.map((section) => once.of(`${mark}${section}`, () => limit.run(
-        async () => {
-          if (isOver) return null
-          const outcome = await convertOne(section, task)
-          left -= outcome.cpuMs
-          isOver ||= left < 0 || outcome.converted.problem !== undefined
-          return outcome
+      /** @param {string[]} batch @returns {Promise<(Outcome | null)[]>} */
+      const convertBatch = (batch) => limit.run(async () => {
+        if (isOver) return batch.map(() => null)
+        const outcomes = await convertAll(batch, task)
+        for (const { converted, cpuMs: taken } of outcomes) {
+          left -= taken
+          isOver ||= left < 0 || converted.problem !== undefined
         }
-      ))))
+        return outcomes
+      })
+      const keyOf = (/** @type {string} */ section) => `${mark}${section}`
+      for (const batch of batchesOf([...new Set(sections)].filter((section) => !once.has(keyOf(section))))) {
+        const converting = convertBatch(batch)
+        for (const [index, section] of batch.entries()) once.of(keyOf(section), async () => (await converting)[index])
+      }
+      // A section that is not kept any more is converted again.
+      const outcomes = await Promise.all(sections.map((section) =>
+        once.of(keyOf(section), async () => (await convertBatch([section]))[0])))
       const converted = outcomes.flatMap((outcome) =>
         outcome === null || outcome.converted.problem !== undefined ? [] : [outcome.converted])
       return left < 0 || converted.length < sections.length ? null : joined(converted, mark)
     }
   }
+}
+
+/** @param {string[]} sections @returns {string[][]} */
+function batchesOf (sections) {
+  /** @type {string[][]} */
+  const batches = []
+  let chars = 0
+  for (const section of sections) {
+    const last = batches.at(-1)
+    if (last === undefined || last.length >= BATCH_MAX || chars + section.length > BATCH_MAX_CHARS) {
+      batches.push([section])
+      chars = section.length
+    } else {
+      last.push(section)
+      chars += section.length
+    }
+  }
+  return batches
 }
 
 /** @param {string[]} sections */

@@ -17,23 +17,17 @@ local function is_wiki_link(link) return elements.has_class(link, "wikilink") or
 local Writer = {}
 Writer.__index = Writer
 
--- `ask(questions)` returns an answer to each: `page` and `href`, or `href`, or neither. `write(list)` returns the
--- Markdown of each, a list of blocks.
--- `settings.notes`: of a section, whose notes get labels with that mark, as other sections of the text have notes, too.
-function _M.new(marks, settings, ask, write)
+-- `write(list)` returns the Markdown of each, a list of blocks. `settings.notes`: of a section, whose notes get labels
+-- with that mark, as other sections of the text have notes, too.
+function _M.new(marks, settings, write)
   return setmetatable({
-    marks = marks, language = settings.language, ask = ask, write = write, answers = {},
+    marks = marks, language = settings.language, write = write,
     before = settings.notes and settings.notes .. "-" or "", defined = settings.notes and settings.notes .. "=" or ""
   }, Writer)
 end
 
--- Asks about all links and pictures of the text at once.
-function Writer:resolve(blocks)
-  local questions, known = {}, {}
-  local function add(kind, target)
-    if not known[kind .. target] then questions[#questions + 1] = { kind = kind, target = target } end
-    known[kind .. target] = true
-  end
+-- Calls `add(kind, target)` for all links and pictures of the text.
+function Writer:questions(blocks, add)
   walk.blocks(blocks, {
     Link = function(link) if is_wiki_link(link) then add("link", self.marks:restored(link.place[1])) end end
   })
@@ -43,11 +37,6 @@ function Writer:resolve(blocks)
       add("link", item.target)
       if item.picture then add("picture", item.picture.name) end
     end
-  end
-  if #questions == 0 then return end
-  for index, answer in ipairs(self.ask(questions)) do
-    local question = questions[index]
-    self.answers[question.kind .. question.target] = answer
   end
 end
 
@@ -214,9 +203,9 @@ function Writer:with_notes(blocks)
   return blocks
 end
 
--- Returns blocks of Markdown.
-function Writer:blocks(blocks)
-  self:resolve(blocks)
+-- `answers`: by kind and target `page` and `href`, or `href`, or neither. Returns blocks of Markdown.
+function Writer:blocks(blocks, answers)
+  self.answers = answers
   blocks = walk.blocks(blocks, { Figure = blocks_of.figure })
   blocks = walk.blocks(blocks, self:first_filter())
   blocks = self:without_marks(blocks)

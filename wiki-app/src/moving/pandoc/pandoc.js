@@ -9,7 +9,7 @@ import { mediaWikiLinks, mediaWikiSettings, withUpperFirst } from './mediawiki-l
 import { sectionsOf } from './sections.js'
 
 /** @import {AboutTexts, Convert, Converted} from '../content.js' */
-/** @import {Answer, Limits, Question} from './converter.js' */
+/** @import {Answer, Limits, Question, Result} from './converter.js' */
 
 /** A page of 100 kB takes a fifth of a second. */
 const LIMITS = { cpuMs: 10_000, memoryMib: 768, outputBytes: 16_777_216 }
@@ -25,6 +25,7 @@ export class PandocError extends Error {}
  * `cpuMs`: what it took now; 0 of a text that was converted before.
  * @typedef {{converted: Converted, cpuMs: number}} Outcome
  * @typedef {{settings: object, answer: (questions: Question[]) => Answer[]}} Task
+ * @typedef {ReturnType<typeof createConverter>} Converter
  */
 
 /** @param {string} text */
@@ -56,28 +57,45 @@ export function createPandoc ({ from, command = 'pandoc', processes = availableP
   /** @type {WeakMap<AboutTexts, ConvertedOnce>} */
   const known = new WeakMap()
 
-  /** @param {string} text @param {Task} task @returns {Promise<Outcome>} */
-  async function convertOne (text, { settings, answer }) {
-    if (text.length > TEXT_MAX_CHARS) return refused(text, `it has more than ${TEXT_MAX_CHARS} characters`)
-    const converter = /** @type {ReturnType<typeof createConverter>} */ (free.pop())
+  /** @param {string[]} texts @param {Task} task */
+  async function ask (texts, task) {
+    const converter = /** @type {Converter} */ (free.pop())
     try {
-      for (let attempt = 1, starts = 1; ; attempt++) {
-        const outcome = await converter.convert(text, settings, answer)
-        if ('content' in outcome) return { converted: withTags(outcome), cpuMs: outcome.cpuMs }
-        if ('refused' in outcome) return refused(text, outcome.refused)
-        if (!outcome.started && starts++ === STARTS_MAX) {
-          throw new PandocError(`pandoc (${command}) does not start: ${outcome.died}`)
-        }
-        if (outcome.started && attempt >= ATTEMPTS) return refused(text, `pandoc ended at it (${outcome.died})`)
-      }
+      return await asked(converter, texts, task, command)
     } finally {
       free.push(converter)
     }
   }
 
+  /** @param {string} text @param {Task} task @returns {Promise<Outcome>} */
+  async function convertOne (text, task) {
+    if (text.length > TEXT_MAX_CHARS) return refused(text, `it has more than ${TEXT_MAX_CHARS} characters`)
+    const outcome = await ask([text], task)
+    if ('refused' in outcome) return refused(text, outcome.refused)
+    const [result] = outcome.results
+    if ('refused' in result) return refused(text, result.refused)
+    return { converted: withTags(result), cpuMs: outcome.cpuMs }
+  }
+
+  /**
+   * One question for all: each costs as much as some words.
+   * @param {string[]} texts @param {Task} task @returns {Promise<Outcome[]>}
+   */
+  async function convertAll (texts, task) {
+    const outcome = texts.length > 1 ? await ask(texts, task) : { refused: '' }
+    const outcomes = []
+    for (const [index, text] of texts.entries()) {
+      const result = 'refused' in outcome ? outcome : outcome.results[index]
+      outcomes.push('refused' in result
+        ? await convertOne(text, task)
+        : { converted: withTags(result), cpuMs: /** @type {{cpuMs: number}} */ (outcome).cpuMs / texts.length })
+    }
+    return outcomes
+  }
+
   const refused = (/** @type {string} */ text, /** @type {string} */ reason) => refusal(text, reason, from)
 
-  const inSections = createInSections({ convertOne, limit, cpuMs: options.limits.cpuMs })
+  const inSections = createInSections({ convertAll, limit, cpuMs: options.limits.cpuMs })
 
   return {
     convert (texts, given = {}) {
@@ -98,6 +116,22 @@ export function createPandoc ({ from, command = 'pandoc', processes = availableP
     async close () {
       await Promise.all(all.map((converter) => converter.close()))
     }
+  }
+}
+
+/**
+ * @param {Converter} converter @param {string[]} texts @param {Task} task @param {string} command
+ * @returns {Promise<{results: Result[], cpuMs: number} | {refused: string}>}
+ * @throws {PandocError} when pandoc does not start
+ */
+async function asked (converter, texts, { settings, answer }, command) {
+  for (let attempt = 1, starts = 1; ; attempt++) {
+    const outcome = await converter.convert(texts, settings, answer)
+    if (!('died' in outcome)) return outcome
+    if (!outcome.started && starts++ === STARTS_MAX) {
+      throw new PandocError(`pandoc (${command}) does not start: ${outcome.died}`)
+    }
+    if (outcome.started && attempt >= ATTEMPTS) return { refused: `pandoc ended at it (${outcome.died})` }
   }
 }
 
