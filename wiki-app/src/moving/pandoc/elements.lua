@@ -2,7 +2,7 @@
 -- the text, so documents come as JSON and go back as JSON.
 -- https://hackage.haskell.org/package/pandoc-types/docs/Text-Pandoc-Definition.html
 --
--- An element has `t` and the fields below; lists are plain. What has an `attr` has { identifier, classes, pairs } there.
+-- An element has `t` and the fields below; lists are plain. An `attr` is { identifier, classes, pairs }.
 local _M = {}
 
 -- What `c` of pandoc's JSON is: one field, or a list of them.
