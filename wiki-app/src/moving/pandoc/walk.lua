@@ -1,6 +1,6 @@
 -- Walks over documents of elements.lua. A filter is a table of functions by the names of elements. A function returns
 -- nil to leave the element as it is, another element, or a list to put in its place. `Inlines` gets whole lists of
--- inlines. First all inlines are filtered, then their lists, then the blocks, each from within, as pandoc's own filters.
+-- inlines. First all inlines are filtered, then their lists, then the blocks, each from within, as in pandoc's filters.
 -- https://pandoc.org/lua-filters.html#typewise-traversal
 local elements = require("elements")
 local each_list = elements.each_list
