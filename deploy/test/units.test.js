@@ -74,8 +74,8 @@ test('a service that dies is started again, a few times, and has longer to stop 
     assert.match(text, /^Restart=on-failure$/m, name)
     assert.match(text, /^StartLimitIntervalSec=600\nStartLimitBurst=\d+$/m, name)
   }
-  const drainMs = Number(/CLOSE_MAX_MS = ([\d_]+)/.exec(
-    readFileSync(path.join(HERE, '../../wiki-app/src/server.js'), 'utf8')
+  const drainMs = Number(/const WORKERS_STOP_MAX_MS = ([\d_]+)/.exec(
+    readFileSync(path.join(HERE, '../../wiki-app/src/process/primary.js'), 'utf8')
   )?.[1].replaceAll('_', ''))
   assert.ok(drainMs > 0)
   assert.ok(Number(/^TimeoutStopSec=(\d+)$/m.exec(unit('stevec-wiki.service'))?.[1]) * 1000 > drainMs)

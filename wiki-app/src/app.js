@@ -22,6 +22,7 @@ import { healthRoutes } from './http/health.js'
 import { limitHandlers } from './http/limit-handlers.js'
 import { refuseConnectAndExpect } from './http/malformed-requests.js'
 import { answerNotFound, createErrorHandler, recordRoutes, refuseOtherMethods } from './http/problem.js'
+import { createReadiness } from './http/readiness.js'
 import { requireBody } from './http/required-body.js'
 import { refuseCrossSite } from './http/same-origin.js'
 import { CONNECTIONS_MAX, PARAMETER_MAX_CHARS, serverOptions } from './http/server-options.js'
@@ -69,6 +70,7 @@ import { createServices } from './services.js'
 /** @import {Timing} from './caching/purge-queue.js' */
 /** @import {Counter} from './counter.js' */
 /** @import {ShowMetrics} from './observe/metrics.js' */
+/** @import {Readiness} from './http/readiness.js' */
 /** @import {Note} from './observe/request-log.js' */
 /** @import {Services} from './services.js' */
 /** @import {WikiProcess} from './status/report.js' */
@@ -80,8 +82,8 @@ import { createServices } from './services.js'
  * Starts without its database, too, and answers 503 until that is found.
  * @param {Config} config
  * @param {{purge?: Purge, timing?: Partial<Timing>}} [caches]
- * @param {{counter?: Counter, processes?: () => WikiProcess[], showMetrics?: ShowMetrics, logTo?:
- *   NodeJS.WritableStream, worker?: {number: number, primary: number}}} [others]  of all processes: `counter`,
+ * @param {{counter?: Counter, processes?: () => WikiProcess[], readiness?: Readiness, showMetrics?: ShowMetrics,
+ *   logTo?: NodeJS.WritableStream, worker?: {number: number, primary: number}}} [shared]  of all processes: `counter`,
  *   `processes`
  * @param {import('./services.js').Replacements} [parts]  for tests
  * @returns {Promise<FastifyInstance>} `close` finishes requests in flight
@@ -89,7 +91,7 @@ import { createServices } from './services.js'
 export async function buildApp (
   config,
   caches = {},
-  { counter = createCounter(), processes = onlyProcess(), showMetrics, logTo = process.stderr, worker } = {},
+  { counter = createCounter(), processes = onlyProcess(), readiness = createReadiness(), ...others } = {},
   parts = {}
 ) {
   present(config)
@@ -103,7 +105,7 @@ export async function buildApp (
     fastPath.serverFactory(tracing ? tracing.following(byFramework) : byFramework, options)
   const app = Fastify(serverOptions({
     config,
-    logTo,
+    logTo: others.logTo ?? process.stderr,
     requestIds,
     serverFactory,
     onFrameworkError (error, request, reply) {
@@ -122,7 +124,7 @@ export async function buildApp (
   const createS3 = await loadS3(config)
   const createMailer = await loadMailer(config)
   const services = createServices(config, app.log, {
-    ...caches, ...parts, worker, createMetrics: observing?.createMetrics, createS3, createMailer, tracing
+    ...caches, ...parts, worker: others.worker, createMetrics: observing?.createMetrics, createS3, createMailer, tracing
   })
   const { database, metrics } = services
   const limits = limitsOf(config, tracing)
@@ -138,7 +140,7 @@ export async function buildApp (
     observe,
     fastPath,
     metrics,
-    showMetrics: showMetrics ?? observing?.createMetricsServer,
+    showMetrics: others.showMetrics ?? observing?.createMetricsServer,
     host: config.METRICS_HOST,
     port: config.METRICS_PORT
   })
@@ -148,7 +150,7 @@ export async function buildApp (
   app.addHook('preValidation', requireBody)
   app.setErrorHandler(answerError).setNotFoundHandler(answerNotFound)
 
-  await registerRoutes(app, { config, services, counter, processes, fastPath, observe, limits })
+  await registerRoutes(app, { config, services, counter, processes, readiness, fastPath, observe, limits })
   await registerOthers(app, config, services)
   refuseOtherMethods(app, knownRoutes, { maxParamLength: PARAMETER_MAX_CHARS })
   await app.ready()
@@ -167,9 +169,9 @@ function limitsOf (config, tracing) {
 /**
  * @param {FastifyInstance} app
  * @param {{config: Config, services: Services, counter: Counter, processes: () => WikiProcess[], fastPath: FastPath,
- *   observe?: Note, limits: import('./http/concurrency-limits.js').ConcurrencyLimits}} context
+ *   readiness: Readiness, observe?: Note, limits: import('./http/concurrency-limits.js').ConcurrencyLimits}} context
  */
-async function registerRoutes (app, { config, services, counter, processes, fastPath, observe, limits }) {
+async function registerRoutes (app, { config, services, counter, processes, readiness, fastPath, observe, limits }) {
   const { database, models, policy, purges, store, history, oldRevisions, search, files, privateSpaces } = services
   const secure = config.PUBLIC_URL?.startsWith('https:') ?? false
   const clientKey = createClientKey(config.TRUSTED_PROXIES)
@@ -177,7 +179,7 @@ async function registerRoutes (app, { config, services, counter, processes, fast
   await app.register(writeLimit, { perMinute: config.WRITES_PER_MINUTE, clientKey, redis: services.redis })
   await registerAccess(app, config, services, secure)
   await app.register(contentParsers, { maxBytes: config.PAGE_MAX_BYTES })
-  await app.register(healthRoutes, { database })
+  await app.register(healthRoutes, { database, readiness })
   await app.register(statusRoutes, { ...services, processes, file: config.STATUS_FILE })
   await app.register(counterRoute, { counter, presence: services.presence })
   await app.register(assetRoutes)

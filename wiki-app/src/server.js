@@ -2,11 +2,13 @@ import cluster from 'node:cluster'
 import closeWithGrace from 'close-with-grace'
 import { buildApp } from './app.js'
 import { ConfigError, readConfig } from './config.js'
+import { createReadiness } from './http/readiness.js'
 import { keepTickShape } from './process/tick-shape.js'
 
 /** @import {Config} from './settings.js' */
 
-const CLOSE_MAX_MS = 10_000
+/** Withdrawing takes 3 s, closing 10 s. */
+const STOP_MAX_MS = 13_000
 /**
  * Connections that the kernel keeps until the wiki accepts them; `net.core.somaxconn` may be less (listen(2)). With
  * Node's 511, the kernel turns some of a thousand visitors at once away, and nginx gives up on them after 5 s.
@@ -28,9 +30,11 @@ try {
 
 /** @param {Config} config @returns {Promise<string>} the address */
 async function serve (config) {
-  const app = await buildApp(config, { purge: await purgeOf(config) })
-  closeWithGrace({ delay: CLOSE_MAX_MS, logger: app.log }, async ({ err }) => {
+  const readiness = createReadiness()
+  const app = await buildApp(config, { purge: await purgeOf(config) }, { readiness })
+  closeWithGrace({ delay: STOP_MAX_MS, logger: app.log }, async ({ err }) => {
     if (err) app.log.fatal({ err }, 'stopping after an unexpected error')
+    else await readiness.withdraw(app.server)
     await app.close()
   })
   return app.listen({ host: config.HOST, port: config.PORT, backlog: LISTEN_BACKLOG })
@@ -40,10 +44,13 @@ async function serve (config) {
 async function serveAsWorker (config) {
   const { joinPrimary, shareMetrics, reportListening } = await import('./process/worker.js')
   const { number, counter, processes, leave, onStop } = await joinPrimary()
-  const shared = { counter, processes, showMetrics: shareMetrics(number), worker: { number, primary: process.ppid } }
+  const readiness = createReadiness({ workers: config.WORKERS })
+  const worker = { number, primary: process.ppid }
+  const shared = { counter, processes, readiness, showMetrics: shareMetrics(number), worker }
   const app = await buildApp(config, { purge: await purgeOf(config) }, shared)
-  const { close } = closeWithGrace({ delay: CLOSE_MAX_MS, logger: app.log, skip: STOP_SIGNALS }, async ({ err }) => {
+  const { close } = closeWithGrace({ delay: STOP_MAX_MS, logger: app.log, skip: STOP_SIGNALS }, async ({ err }) => {
     if (err) app.log.fatal({ err }, 'stopping after an unexpected error')
+    else await readiness.withdraw(app.server)
     await app.close()
     await leave()
   })

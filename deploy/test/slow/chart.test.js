@@ -106,7 +106,7 @@ test('a version changes without a pause, and a wiki has time to answer what is i
   const [{ readinessProbe, livenessProbe, lifecycle }] = spec.template.spec.containers
   assert.equal(readinessProbe.httpGet.path, '/readyz')
   assert.equal(livenessProbe.httpGet.path, '/healthz')
-  const drainS = 10
+  const drainS = 13
   const pauseS = Number(lifecycle.preStop.exec.command.at(-1))
   assert.ok(spec.template.spec.terminationGracePeriodSeconds > pauseS + drainS)
   const noticeS = readinessProbe.periodSeconds * readinessProbe.failureThreshold

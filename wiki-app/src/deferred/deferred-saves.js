@@ -9,7 +9,7 @@ import { randomSaveId } from './save.js'
 /** @import {Representation} from './save.js' */
 /** @import {Strategy} from './strategy.js' */
 
-/** From the signal to the end; below CLOSE_MAX_MS of server.js, so that the log says what is lost. */
+/** Closing may take 10 s (STOP_MAX_MS of server.js): so the log says what is lost. */
 const CLOSE_WITHIN_MS = 9_000
 
 /**

@@ -1,7 +1,7 @@
 import { Server } from 'node:net'
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 
-/** Below CLOSE_MAX_MS of server.js. */
+/** Closing may take 10 s: see STOP_MAX_MS of server.js. */
 const DRAIN_MAX_MS = 8_000
 /** For requests that a proxy sent before it noticed the shutdown. */
 const LAST_REQUESTS_MS = 500

@@ -1,5 +1,8 @@
-/** @type {import('fastify').FastifyPluginAsync<{database: import('../database/database.js').Database}>} */
-export async function healthRoutes (app, { database }) {
+/**
+ * @type {import('fastify').FastifyPluginAsync<{
+ *   database: import('../database/database.js').Database, readiness: import('./readiness.js').Readiness}>}
+ */
+export async function healthRoutes (app, { database, readiness }) {
   // Probes are not visitors.
   const config = { counted: false, forStrangers: true }
 
@@ -9,7 +12,7 @@ export async function healthRoutes (app, { database }) {
   })
 
   app.get('/readyz', { config }, async (_request, reply) => {
-    await database.ping()
+    await readiness.answer(database.ping)
     reply.header('cache-control', 'no-store')
     return { status: 'ok' }
   })

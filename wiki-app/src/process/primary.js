@@ -9,8 +9,8 @@ import { unwrap, wrap } from './messages.js'
 import { createTally } from './tally.js'
 import { removeSharedFolder } from '../words/folder.js'
 
-/** Longer than CLOSE_MAX_MS of server.js. */
-const STOP_MAX_MS = 12_000
+/** Longer than STOP_MAX_MS of server.js. */
+const WORKERS_STOP_MAX_MS = 14_000
 /** Before a dead worker's restart; doubles with each early death. */
 const PAUSE_MIN_MS = 100
 const PAUSE_MAX_MS = 10_000
@@ -86,7 +86,7 @@ export async function leadWorkers ({ WORKERS: count, LOG_LEVEL: level, METRICS_P
   const metrics = port === undefined ? undefined : createAllWorkersMetrics({ host, port })
   await metrics?.open()
 
-  closeWithGrace({ delay: STOP_MAX_MS, logger: log }, async ({ err }) => {
+  closeWithGrace({ delay: WORKERS_STOP_MAX_MS, logger: log }, async ({ err }) => {
     stopping = true
     if (err) log.fatal({ err }, 'stopping after an unexpected error')
     await metrics?.close()
