@@ -6,6 +6,7 @@ import { after, before, test } from 'node:test'
 import { freePorts } from '@stevec/harness/ports'
 import { stopProcess, waitUntil } from '@stevec/harness/processes'
 import { replaceToxics, startToxiproxy } from '@stevec/harness/toxiproxy'
+import { createClient } from '../torture/client.js'
 import { createTestbed } from '../torture/testbed.js'
 import { stored } from '../torture/torture.js'
 
@@ -149,4 +150,30 @@ test('if no wiki is ready, all get requests: each says itself what is wrong', as
   await ready()
   assert.ok(await gets(0) && await gets(1))
   assert.deepEqual(testbed.nginxLog('[error]').filter((line) => line.includes('no live upstreams')), [])
+})
+
+test('no request fails while a wiki is replaced, though nginx keeps connections to it', async (t) => {
+  const [unready, ready] = [untilNoticed('is not ready'), untilNoticed('is ready')]
+  const client = createClient(testbed.url, 2 * AT_ONCE)
+  t.after(() => client.close())
+  /** @type {Record<string, number>} */
+  const answers = {}
+  const replaced = new AbortController()
+  // nginx sends no POST twice. The wiki refuses these before it asks its database, so they are many.
+  const senders = Array.from({ length: 2 * AT_ONCE }, async () => {
+    while (!replaced.signal.aborted) {
+      const answer = await client.ask('POST', '/wiki/x', { headers: { 'content-type': 'text/unknown' } })
+        .then(({ status }) => status, ({ code }) => code)
+      answers[answer] = (answers[answer] ?? 0) + 1
+    }
+  })
+  assert.ok(await waitUntil(() => answers[415] > 10 * AT_ONCE, ANSWER_MAX_MS))
+  await testbed.stopWiki(0)
+  await unready()
+  await testbed.startWiki(0, '/readyz')
+  await ready()
+  replaced.abort()
+  await Promise.all(senders)
+  t.diagnostic(`${answers[415]} requests during one replacement`)
+  assert.deepEqual(Object.keys(answers), ['415'])
 })
