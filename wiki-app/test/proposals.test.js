@@ -260,10 +260,10 @@ test('editors propose, and administrators publish', async (t) => {
       assert.equal(statusCode, other === 'a'.repeat(24) ? 404 : 400, other)
     }
     const wrong = await post(app, '/edit/text/Mine', { ...taken, proposal: '{"$gt":""}' }, admin)
-    assert.equal(wrong.statusCode, 400)
+    const elsewhere = await post(app, '/edit/text/Rules', { ...taken, base_revision: '1' }, admin)
+    assert.deepEqual([wrong.statusCode, elsewhere.statusCode, /mine now/.test(elsewhere.body)], [400, 409, true])
     assert.match((await open(ana, admin)).body, /a &lt;script&gt;secret/)
-    const rule = { role: 'editor', review: true }
-    assert.equal((await send(app, 'PUT', '/api/v1/protections/x', rule, 'admin')).statusCode, 400)
+    assert.equal((await send(app, 'PUT', '/api/v1/protections/x', { role: 'editor', review: true }, 'admin')).statusCode, 400)
     assert.equal((await send(app, 'POST', '/wiki/Mine', taken, 'Ana')).statusCode, 400, 'a program proposes anew')
   })
 

@@ -13,6 +13,11 @@ export const ProposalClosed = createError(
   'WIKI_PROPOSAL_CLOSED', 'Nothing was changed: this proposal was %s already. Load it again to see what became of it.',
   409
 )
+export const ProposalElsewhere = createError(
+  'WIKI_PROPOSAL_ELSEWHERE',
+  'Nothing was saved: this form is of a proposal for the page “%s”. Copy your text, then open it at /edit/proposals.',
+  409
+)
 export const ProposalConflict = createError(
   'WIKI_PROPOSAL_CONFLICT',
   'Nothing was published: the page has changed in the same places since, or is gone. ' +

@@ -1,6 +1,6 @@
 import { basePrecondition } from '../pages/preconditions.js'
 import { PageReviewed } from '../protection/guard.js'
-import { ProposalClosed } from './errors.js'
+import { ProposalClosed, ProposalElsewhere } from './errors.js'
 
 /** @import {Person} from '../access/access.js' */
 /** @import {Attribution} from '../pages/commit.js' */
@@ -12,7 +12,7 @@ import { ProposalClosed } from './errors.js'
 /**
  * Where a text that waits for a review becomes a proposal, and a proposal a revision. `proposals` null: the wiki knows
  * nobody by name, and reviews nothing.
- * @param {{store: Pick<PageStore, 'save'>, mergeSave: MergeSave, proposals: Proposals | null}} parts
+ * @param {{store: Pick<PageStore, 'save' | 'findRedirect'>, mergeSave: MergeSave, proposals: Proposals | null}} parts
  */
 export function createProposing ({ store, mergeSave, proposals }) {
   /**
@@ -61,12 +61,14 @@ export function createProposing ({ store, mergeSave, proposals }) {
 
     /**
      * A save of the form that shows a proposal: an administrator's publishes it, its author's replaces it.
+     * @param {string} name  of the page that is saved
      * @param {string} id @param {Person} person @param {Attribution} attribution  of the person
      * @returns {Promise<{attribution: Attribution, save: Save, settle: (name: string, revision: number) =>
      *   Promise<void>}>} `settle`: after a save that the page did not need @throws {Error} 404, 409
      */
-    async begin (id, person, attribution) {
+    async begin (name, id, person, attribution) {
       const found = await /** @type {Proposals} */ (proposals).find(id, person)
+      if (found.name !== name && !await isSamePage(store, found.name, name)) throw new ProposalElsewhere(found.name)
       const isAdmin = person.role === 'admin'
       if (found.state === 'open') {
         const { save, settle } = ending(found, person, { changed: true })
@@ -96,6 +98,15 @@ export function createProposing ({ store, mergeSave, proposals }) {
       return result
     }
   }
+}
+
+/**
+ * A renamed page keeps its proposals.
+ * @param {Pick<PageStore, 'findRedirect'>} store @param {string} name @param {string} other
+ */
+async function isSamePage (store, name, other) {
+  const [now, otherNow] = await Promise.all([name, other].map(async (each) => await store.findRedirect(each) ?? each))
+  return now === otherNow
 }
 
 /** @typedef {ReturnType<typeof createProposing>} Proposing */

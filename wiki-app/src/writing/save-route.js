@@ -94,7 +94,7 @@ async function saveForm (context, name, content, request, reply) {
   try {
     const { base_revision: base } = /** @type {import('./change.js').Change} */ (request.body)
     const tags = tagsIn(request)
-    const { settle, ...saving } = await savingOf(context, request)
+    const { settle, ...saving } = await savingOf(context, name, request)
     await refuseNewHiddenName(store, name)
     const whole = await wholeText(context, name, content, request)
     const result = await mergeSave(name, { content: whole.content, tags }, {
@@ -120,14 +120,14 @@ async function saveForm (context, name, content, request, reply) {
 }
 
 /**
- * @param {Context} context @param {FastifyRequest} request
+ * @param {Context} context @param {string} name @param {FastifyRequest} request
  * @returns {ReturnType<Proposing['begin']>} how the form is saved
  */
-async function savingOf ({ proposing, proposals }, request) {
+async function savingOf ({ proposing, proposals }, name, request) {
   const attribution = changeIn(request)
   const proposal = proposalIn(request)
   const person = personIn(request)
-  if (proposal !== undefined && proposals && person) return proposing.begin(proposal, person, attribution)
+  if (proposal !== undefined && proposals && person) return proposing.begin(name, proposal, person, attribution)
   return { attribution, save: proposing.save, settle: async () => {} }
 }
 
