@@ -1,7 +1,7 @@
 // What a private space has for itself: a search of its texts, and an export.
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { MongoClient } from 'mongodb'
+import { MongoClient, ObjectId } from 'mongodb'
 import { filesIn, imported } from './archives.js'
 import { BROWSER, get, save, useWiki } from './helper.js'
 import { bearer, peopleOnly } from './people.js'
@@ -141,6 +141,33 @@ test('a long search stops, goes on where it stopped, and reads nothing of other 
 
   const ofAll = await examined(searchUrl('čas'))
   assert.ok(ofAll <= 15, `${ofAll} read of a space with 11 pages`)
+})
+
+test('a list of changes goes on past those of other spaces, and has none of their ids', async (t) => {
+  const { app, db } = await start(t)
+  const changes = db.collection('space_revisions')
+  await put(app, 'Team/old', { content: 'x' })
+  await put(app, 'Work/x', { content: 'x' })
+  const ofWork = await changes.findOne({ page: 'Work/x' })
+  const ofOthers = (/** @type {number} */ first) => Array.from({ length: 1_100 }, (_, index) =>
+    ({ ...ofWork, _id: new ObjectId(), revision: first + index }))
+  await changes.insertMany(ofOthers(2))
+  await put(app, 'Team/new', { content: 'x' })
+  await changes.insertMany(ofOthers(2_000))
+  const own = new Set((await changes.find({ page: /^Team/ }).toArray()).map(({ _id: id }) => String(id)))
+
+  /** @type {Set<string>} */
+  const shown = new Set()
+  let parts = 0
+  for (let url = '/edit/in/changes?space=Team'; url !== '' && parts < 9; parts++) {
+    const { statusCode, body } = await read(app, url)
+    assert.equal(statusCode, 200, url)
+    for (const [id] of body.matchAll(/\b[0-9a-f]{24}\b/g)) assert.ok(own.has(id), `${url} has the id ${id}`)
+    for (const [, name] of body.matchAll(/href="\/wiki\/(Team\/[a-z]+)"/g)) shown.add(name)
+    url = /<a href="([^"]*)" rel="next"/.exec(body)?.[1].replaceAll('&amp;', '&') ?? ''
+  }
+  assert.deepEqual([[...shown], parts], [['Team/new', 'Team/old'], 3])
+  assert.equal((await read(app, '/edit/in/changes?space=Team&skip=-1')).statusCode, 400)
 })
 
 test('administrators of a space take its pages along, and nothing else', async (t) => {

@@ -109,15 +109,17 @@ export function createHistory ({ Revisions }, histories) {
     },
 
     /**
-     * @param {{author?: string, before?: string, limit: number}} options  `before`: id of the last change seen
+     * @param {{author?: string, before?: string, skip?: number, limit: number}} options  `before`: id of the last
+     *   change seen; `skip`: so many after it are left out
      * @returns {Promise<{items: RevisionItem[], more: boolean}>} the newest first
      */
-    async changes ({ author, before, limit }) {
+    async changes ({ author, before, skip = 0, limit }) {
       const filter = {
         ...(author !== undefined && { author }),
         ...(before !== undefined && { _id: mongoose.trusted({ $lt: new mongoose.Types.ObjectId(before) }) })
       }
-      const found = await Revisions.find(filter, ITEM_FIELDS).sort({ _id: -1 }).limit(limit + 1).lean().exec()
+      const found = await Revisions.find(filter, ITEM_FIELDS)
+        .sort({ _id: -1 }).skip(skip).limit(limit + 1).lean().exec()
       return part(await named(found, histories), limit)
     },
 

@@ -17,7 +17,11 @@ const CHANGES_SEEN_MAX = 1_000
 const CHANGES_AT_ONCE = 100
 const LIST_MAX_MS = 1_000
 
-/** @typedef {Pick<Page, '_id' | 'modified_at'>} Listed */
+/**
+ * `before`: id of a change of the space; `skip`: of other spaces' changes that follow it, so many were looked through.
+ * @typedef {Pick<Page, '_id' | 'modified_at'>} Listed
+ * @typedef {{before?: string, skip?: number}} Place
+ */
 
 /**
  * Lists of one space.
@@ -50,24 +54,26 @@ export function createSpaceLists ({ models, history }) {
     linkingTo: ({ root, name, after = '' }) => listOf(root, { links: name }, after),
 
     /**
-     * The newest first.
-     * @param {{root: string, before?: string}} options  `before`: id of a change
-     * @returns {Promise<{items: RevisionItem[], next: string | null}>} `next`: where the list goes on
+     * The newest first. Ids of other spaces' changes stay here: they say when something was changed there.
+     * @param {{root: string} & Place} options
+     * @returns {Promise<{items: RevisionItem[], next: Place | null}>} `next`: where the list goes on
      */
-    async changes ({ root, before }) {
+    async changes ({ root, ...place }) {
       /** @type {RevisionItem[]} */
       const items = []
-      let from = before
+      let from = place
+      let next = { skip: 0, ...place }
       for (let seen = 0; seen < CHANGES_SEEN_MAX; seen += CHANGES_AT_ONCE) {
-        const found = await history.changes({ before: from, limit: CHANGES_AT_ONCE })
+        const found = await history.changes({ ...from, limit: CHANGES_AT_ONCE })
         for (const item of found.items) {
-          from = String(item._id)
-          if (isWithin(root, item.page)) items.push(item)
-          if (items.length === CHANGES_PER_PART) return { items, next: from }
+          from = { before: String(item._id) }
+          next = isWithin(root, item.page) ? { ...from, skip: 0 } : { ...next, skip: next.skip + 1 }
+          if (next.skip === 0) items.push(item)
+          if (items.length === CHANGES_PER_PART) return { items, next }
         }
         if (!found.more) return { items, next: null }
       }
-      return { items, next: from ?? null }
+      return { items, next }
     }
   }
 }

@@ -32,7 +32,9 @@ const PAGES = { type: 'object', required: ['space'], properties: { space: TEXT, 
 const CHANGES = {
   type: 'object',
   required: ['space'],
-  properties: { space: TEXT, before: { type: 'string', pattern: '^[0-9a-f]{24}$' } }
+  properties: {
+    space: TEXT, before: { type: 'string', pattern: '^[0-9a-f]{24}$' }, skip: { type: 'string', pattern: '^\\d{1,6}$' }
+  }
 }
 
 /** @param {string} [costly] */
@@ -126,16 +128,16 @@ function addLists (app, lists) {
   })
 
   app.get(SPACE_CHANGES_URL, { config: configOf('list'), schema: { querystring: CHANGES } }, async (request, reply) => {
-    const { before } = /** @type {{before?: string}} */ (request.query)
+    const { before, skip = '0' } = /** @type {{before?: string, skip?: string}} */ (request.query)
     const { _id: root } = /** @type {Space} */ (spaceIn(request))
-    const { items, next } = await lists.changes({ root, before })
+    const { items, next } = await lists.changes({ root, before, skip: Number(skip) })
     return send(request, reply, 'space-changes', {
       title: t('Recent changes of the private space “{{name}}”', { name: root }),
       named: true,
-      first: before === undefined,
+      first: before === undefined && skip === '0',
       items: items.map(changeItem),
       pagesUrl: spacePagesUrl(root),
-      nextUrl: next === null ? null : `${spaceChangesUrl(root)}&before=${next}`
+      nextUrl: next === null ? null : spaceChangesUrl(root, next)
     })
   })
 }
