@@ -263,7 +263,8 @@ test('editors propose, and administrators publish', async (t) => {
     const elsewhere = await post(app, '/edit/text/Rules', { ...taken, base_revision: '1' }, admin)
     assert.deepEqual([wrong.statusCode, elsewhere.statusCode, /mine now/.test(elsewhere.body)], [400, 409, true])
     assert.match((await open(ana, admin)).body, /a &lt;script&gt;secret/)
-    assert.equal((await send(app, 'PUT', '/api/v1/protections/x', { role: 'editor', review: true }, 'admin')).statusCode, 400)
+    const protectedToo = await send(app, 'PUT', '/api/v1/protections/x', { role: 'editor', review: true }, 'admin')
+    assert.equal(protectedToo.statusCode, 400)
     assert.equal((await send(app, 'POST', '/wiki/Mine', taken, 'Ana')).statusCode, 400, 'a program proposes anew')
   })
 

@@ -15,7 +15,7 @@ export const ProposalClosed = createError(
 )
 export const ProposalElsewhere = createError(
   'WIKI_PROPOSAL_ELSEWHERE',
-  'Nothing was saved: this form is of a proposal for the page “%s”. Copy your text, then open it at /edit/proposals.',
+  'Nothing was saved: this form is of a proposal for the page “%s”. Copy your text, then see /edit/proposals.',
   409
 )
 export const ProposalConflict = createError(

@@ -13,8 +13,10 @@ export const SPACE_EXPORT_URL = `${IN}/export`
 export const spacePagesUrl = (space) => `${SPACE_PAGES_URL}?${new URLSearchParams({ space })}`
 
 /** @param {string} space @param {{before?: string, skip?: number}} [place]  where the list goes on */
-export const spaceChangesUrl = (space, { before, skip = 0 } = {}) =>
-  `${SPACE_CHANGES_URL}?${new URLSearchParams({ space, ...before && { before }, ...skip > 0 && { skip: String(skip) } })}`
+export const spaceChangesUrl = (space, { before, skip = 0 } = {}) => {
+  const query = new URLSearchParams({ space, ...before && { before }, ...skip > 0 && { skip: String(skip) } })
+  return `${SPACE_CHANGES_URL}?${query}`
+}
 
 /** @param {string} space @param {{q?: string, after?: string}} [query] */
 export const spaceSearchUrl = (space, query = {}) => `${SPACE_SEARCH_URL}?${new URLSearchParams({ space, ...query })}`
