@@ -2,14 +2,15 @@
 import { parseArgs } from 'node:util'
 import mongoose from 'mongoose'
 import { ConfigError, readConfig } from '../src/config.js'
-import { defineFileModels } from '../src/files/model.js'
+import { openKinds } from '../src/files/kinds.js'
 import { checkPictures, movePictures } from '../src/files/storage/move.js'
 import { claimPlaces } from '../src/files/storage/places.js'
 import { STORAGE_NAMES } from '../src/files/storage/storage.js'
-import { createStorages, loadS3 } from '../src/files/storage/storages.js'
+import { loadS3 } from '../src/files/storage/storages.js'
 import { readableSize } from '../src/readable.js'
 
-/** @import {Models, Progress} from '../src/files/storage/move.js' */
+/** @import {Kind} from '../src/files/kinds.js' */
+/** @import {Progress} from '../src/files/storage/move.js' */
 /** @import {StorageName} from '../src/files/storage/storage.js' */
 
 const SHOW_MS = 1_000
@@ -18,8 +19,9 @@ const SELECTION_MS = 5_000
 const HELP = `Usage: node wiki-app/bin/pictures.js move --to PLACE
        node wiki-app/bin/pictures.js check
 
-Moves the bytes of a wiki's pictures from place to place, or checks them. The wiki may run. Takes
-the wiki's own settings: MONGODB_URI, PICTURE_FOLDER, PICTURE_S3_… (wiki-app/README.md).
+Moves the bytes of a wiki's pictures from place to place, or checks them, also of private spaces.
+The wiki may run. Takes the wiki's own settings: MONGODB_URI, PICTURE_FOLDER, PICTURE_S3_…
+(wiki-app/README.md).
 
   move --to PLACE   all pictures to PLACE: database, disk or s3. Each is copied, the copy is read
                     back and compared with its hash, and only then the old one is removed. After
@@ -50,11 +52,15 @@ async function main (argv) {
   const to = STORAGE_NAMES.find((name) => name === values.to)
   if (command === 'check' && values.to !== undefined) throw new UsageError('--to belongs to `move`')
   if (command === 'move' && to === undefined) throw new UsageError(`--to must be one of ${STORAGE_NAMES.join(', ')}`)
-  return withPictures(readConfig(), to, async (models, storages) => {
+  return withPictures(readConfig(), to, async (kinds) => {
     const options = { signal: interrupted(), onProgress: progressLine() }
-    const done = to === undefined
-      ? await checkPictures(models, storages, options)
-      : await movePictures(models, storages, { ...options, to })
+    /** @type {Progress} */
+    let done = { files: 0, bytes: 0, damaged: [], total: 0 }
+    for (const { models, storages } of kinds) {
+      done = sumOf(done, to === undefined
+        ? await checkPictures(models, storages, options)
+        : await movePictures(models, storages, { ...options, to }))
+    }
     process.stdout.write(`${to === undefined ? 'checked' : `moved to ${to}:`} ${said(done)}\n`)
     for (const name of done.damaged) process.stderr.write(`pictures: damaged or missing: ${name}\n`)
     return done.damaged.length > 0 ? 1 : 0
@@ -62,14 +68,14 @@ async function main (argv) {
 }
 
 /**
- * @typedef {(models: Models, storages: ReturnType<typeof createStorages>) => Promise<number>} Work
+ * @typedef {(kinds: Kind[]) => Promise<number>} Work
  * @param {import('../src/settings.js').Config} config @param {StorageName | undefined} to @param {Work} work
  */
 async function withPictures (config, to, work) {
   const connection = mongoose.createConnection()
   for (const option of ['autoIndex', 'autoCreate']) connection.set(option, false)
-  const models = defineFileModels(connection)
-  const storages = createStorages(config, { chunks: models.Chunks, createS3: await loadS3(config) })
+  const kinds = openKinds(connection, config, await loadS3(config))
+  const [{ storages }] = kinds
   if (to !== undefined && !storages.all.some(({ name }) => name === to)) {
     throw new ConfigError(`there are no settings for ${to}: PICTURE_FOLDER, or PICTURE_S3_ENDPOINT and those beside it`)
   }
@@ -79,9 +85,9 @@ async function withPictures (config, to, work) {
       serverSelectionTimeoutMS: SELECTION_MS, promoteBuffers: true, writeConcern: { w: 'majority', journal: true }
     })
     await claimPlaces(/** @type {import('mongodb').Db} */ (connection.db), storages, { mayWrite: to !== undefined })
-    return await work(models, storages)
+    return await work(kinds)
   } finally {
-    for (const storage of storages.all) storage.close()
+    for (const { storages: { all } } of kinds) for (const storage of all) storage.close()
     await connection.close()
   }
 }
@@ -115,6 +121,14 @@ function progressLine () {
     process.stderr.write(`${said(progress)}\n`)
   }
 }
+
+/** @param {Progress} one @param {Progress} other @returns {Progress} */
+const sumOf = (one, other) => ({
+  files: one.files + other.files,
+  bytes: one.bytes + other.bytes,
+  damaged: [...one.damaged, ...other.damaged],
+  total: one.total + other.total
+})
 
 /** @param {Progress} progress */
 const said = ({ files, bytes, total }) => `${files} of ${total} pictures, ${readableSize(bytes)}`

@@ -53,6 +53,7 @@ import { careRoutes } from './search/care-routes.js'
 import { searchRoutes } from './search/search-routes.js'
 import { present } from './site/site.js'
 import { groupsRoutes } from './spaces/groups-routes.js'
+import { spaceFilesRoutes } from './spaces/files-routes.js'
 import { placed } from './spaces/placed.js'
 import { spaceReadingRoutes } from './spaces/reading-routes.js'
 import { spacesPlugin } from './spaces/plugin.js'
@@ -258,6 +259,7 @@ async function registerPeople (app, config, services, { clientKey, secure }) {
   await app.register(spacesRoutes, privateSpaces)
   await app.register(groupsRoutes, privateSpaces)
   await app.register(spaceReadingRoutes, { ...privateSpaces, policy: services.policy })
+  await app.register(spaceFilesRoutes, { ...privateSpaces.files, maxBytes: config.UPLOAD_MAX_BYTES })
   await app.register(placed(eraseRoutes, privateSpaces.erasing), { erasure, users })
   await app.register(accountRoutes, { account, passwords, elsewhere, addresses: passwordMail?.addresses })
   await app.register(signInRoutes, { sessions, passwords, secure, elsewhere, forgottenUrl })

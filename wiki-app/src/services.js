@@ -120,7 +120,7 @@ export function createServices (config, log, parts) {
   metrics?.addParts({ redis, queue, mail: people.digests, purges })
   const pictures = createPictures({ config, log, connection, createS3: parts.createS3, later, purges: stored.purges })
   const ofSpaces = { config, database, purges: stored.purges, later, people, renderer, log, pool: authors }
-  const privateSpaces = spacesOf(begun, works, { ...ofSpaces, publicModels: models, makeOldRevisions })
+  const privateSpaces = spacesOf(begun, works, { ...ofSpaces, publicModels: models, makeOldRevisions, pictures })
   return {
     ...people,
     privateSpaces,

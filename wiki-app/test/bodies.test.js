@@ -9,7 +9,8 @@ const wiki = useWiki()
 /** These routes need no body: their URLs say everything. */
 const NEED_NO_BODY = [
   'DELETE /wiki/*', 'POST /edit/delete/*', 'POST /edit/sign-out', 'DELETE /api/v1/pages/:name',
-  'POST /edit/delete-picture/:file', 'DELETE /api/v1/files/:file', 'POST /edit/short-link/*',
+  'POST /edit/delete-picture/:file', 'POST /edit/in/delete-picture/*',
+  'DELETE /api/v1/files/:file', 'POST /edit/short-link/*',
   'POST /edit/watching/feed', 'POST /edit/watching/digest/end', 'POST /digests/confirm/:secret',
   'POST /digests/stop/:secret', 'DELETE /api/v1/watching/digest',
   'PUT /api/v1/watching/pages/:name', 'DELETE /api/v1/watching/pages/:name',
@@ -52,6 +53,7 @@ test('a write with an unusable body gets a 4xx that explains it, never a 5xx', a
     ...NEED_NO_BODY, 'POST /wiki/*', 'PUT /api/v1/pages/:name', 'POST /api/v1/preview',
     'POST /api/v1/pages/:name/rename', 'POST /api/v1/pages/:name/revert',
     'POST /api/v1/import', 'POST /api/v1/files', 'POST /edit/upload', 'POST /edit/import', 'POST /edit/revert-author',
+    'POST /edit/in/upload/*',
     'POST /edit/sign-in', 'POST /edit/sign-in/oidc', 'POST /edit/preview/*', 'POST /edit/erase/*'
   ]) assert.ok(named.includes(each), each)
 

@@ -58,7 +58,7 @@ const AS_CHEAP_AS_A_PAGE = [
   '/api/v1/openapi.json', '/digests/confirm/:secret', '/digests/stop/:secret', '/invitations/:secret', '/edit/people',
   '/edit/people/person', '/edit/audit', '/edit/protection', '/api/v1/protections', '/edit/account',
   '/edit/proposals', '/api/v1/proposals', '/api/v1/proposals/:id',
-  '/edit/spaces', '/edit/groups', '/edit/in/wiki/*',
+  '/edit/spaces', '/edit/groups', '/edit/in/wiki/*', '/edit/in/files/*', '/edit/in/picture/*',
   '/edit/new', '/edit/new/*', '/edit/short-link/*', '/edit/sign-in', '/edit/sign-in/oidc/callback',
   '/edit/sign-in/forgotten', '/edit/revert-author', '/edit/erase/*',
   '/edit/watch/*', '/edit/watch-author', '/edit/watching',

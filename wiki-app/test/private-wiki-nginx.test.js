@@ -12,6 +12,7 @@ import { prepareRole } from '@stevec/nginx'
 import { BROWSER, save, useWiki } from './helper.js'
 import { png } from './images.js'
 import { bearer, cookieOf, peopleOnly } from './people.js'
+import { upload } from './spaces.js'
 
 /** @typedef {import('node:test').TestContext} TestContext */
 
@@ -167,17 +168,24 @@ for (const name of /** @type {const} */ (['edge', 'edge that follows the purge l
       const saved = await send(`/api/v1/pages/Team%2F${each}`, { content: 'zanimivost' }, 'PUT')
       assert.equal(saved.statusCode, 201, saved.body)
     }
+    /** @type {Record<string, string>} */
+    const files = {}
+    for (const each of ['a', 'b']) {
+      const { statusCode, body } = await upload(app, 'Team', `zanimivost ${each}`, { by: 'admin', name: `${each}.txt` })
+      assert.equal(statusCode, 201, body)
+      files[each] = JSON.parse(body).url
+    }
     const urls = ['/edit/in/wiki/Team/', '/edit/in/raw/Team/', '/edit/in/history/Team/', '/wiki/Team/', '/raw/Team/',
       '/history/Team/', '/api/v1/pages/Team%2F']
     for (const [page, readers] of /** @type {const} */ ([['a', [member, {}, other, member]],
       ['b', [{}, member, other, {}]]])) {
-      for (const below of urls) {
+      for (const url of [...urls.map((below) => below + page), files[page]]) {
         for (const reader of [...readers, ...readers]) {
-          const said = `${below}${page} ${JSON.stringify(reader)}`
-          const { status, text, cacheControl } = await ask(below + page, reader)
+          const said = `${url} ${JSON.stringify(reader)}`
+          const { status, text, cacheControl } = await ask(url, reader)
           const ofOthers = reader === other ? 403 : 303
           const ofReader = reader === member ? 200 : ofOthers
-          const expected = below.startsWith('/edit/in/') ? ofReader : below.startsWith('/api/') ? 401 : 303
+          const expected = url.startsWith('/edit/in/') ? ofReader : url.startsWith('/api/') ? 401 : 303
           assert.equal(status, expected, said)
           if (status !== 200) assert.ok(!text.includes('zanimivost'), said)
           assert.match(String(cacheControl), /no-store/, said)

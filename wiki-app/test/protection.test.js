@@ -17,7 +17,8 @@ const TEXT = 'Intro\n\n## Part\n\n- [ ] a task\n'
 const NO_PAGES = [
   'POST /edit/preview/*', 'POST /api/v1/preview', 'POST /edit/upload', 'POST /api/v1/files',
   'PATCH /api/v1/files/:file', 'DELETE /api/v1/files/:file', 'POST /edit/picture/:file',
-  'POST /edit/delete-picture/:file', 'POST /edit/short-link/*', 'POST /api/v1/short-links',
+  'POST /edit/delete-picture/:file', 'POST /edit/in/upload/*', 'POST /edit/in/picture/*',
+  'POST /edit/in/delete-picture/*', 'POST /edit/short-link/*', 'POST /api/v1/short-links',
   'PUT /api/v1/short-links/:id', 'POST /edit/proposal/:id/withdraw', 'POST /api/v1/proposals/:id/withdraw'
 ]
 

@@ -206,6 +206,13 @@ async function useSpace (send) {
     'search?space=Team&q=one', 'search?space=Team&q=two&after=Team', 'export?space=Team']) {
     await send('GET', `/edit/in/${url}`)
   }
+  const form = new FormData()
+  form.append('file', new Blob([new Uint8Array(png(7))]), 'a.png')
+  const { url: picture } = (await send('POST', '/edit/in/upload/Team', form, { accept: 'application/json' })).json()
+  const edited = picture.replace('/files/', '/picture/')
+  for (const url of [picture, '/edit/in/files?space=Team', edited]) await send('GET', url)
+  await send('POST', edited, { alt: 'p' })
+  await send('POST', edited.replace('/picture/', '/delete-picture/'), { sure: 'yes' })
   for (const url of ['/edit/spaces', '/edit/groups']) await send('GET', url)
   await send('DELETE', '/api/v1/pages/Team%2Fa')
   await send('POST', '/edit/spaces/remove', { name: 'Team' })

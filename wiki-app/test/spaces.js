@@ -24,6 +24,23 @@ export const send = (app, url, payload, by = 'admin', method = 'POST') => app.in
 export const put = (app, name, payload, by = 'teameditor') =>
   send(app, `/api/v1/pages/${encodeURIComponent(name)}`, payload, by, 'PUT')
 
+/**
+ * As the editor does.
+ * @param {App} app @param {string} page @param {Buffer | string} content
+ * @param {{by?: string, alt?: string, name?: string, headers?: Record<string, string>}} [about]
+ */
+export function upload (app, page, content, { by = 'teameditor', alt = '', name = 'a.png', headers } = {}) {
+  const payload = new FormData()
+  payload.append('alt', alt)
+  payload.append('file', new Blob([new Uint8Array(Buffer.from(content))]), name)
+  return app.inject({
+    method: 'POST',
+    url: `/edit/in/upload/${encodeURIComponent(page)}`,
+    headers: { accept: 'application/json', ...headers ?? bearer(by) },
+    payload
+  })
+}
+
 /** @param {App} app @param {string} name  of a space in which each team has its role */
 export async function makeSpace (app, name) {
   const made = await send(app, '/edit/spaces', { name })

@@ -1,5 +1,6 @@
 // Private spaces: parts of a public wiki that groups alone read.
 import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -9,9 +10,10 @@ import { zipOf } from './archives.js'
 import { readBackup } from '../src/backup/read.js'
 import { writeBackup } from '../src/backup/write.js'
 import { BROWSER, get, save, useWiki } from './helper.js'
+import { png } from './images.js'
 import { bearer, cookieOf, MAIL, peopleOnly, post } from './people.js'
 import { moveIn, page } from './moving.js'
-import { makeSpace, PEOPLE, put, send, WORD } from './spaces.js'
+import { makeSpace, PEOPLE, put, send, upload, WORD } from './spaces.js'
 
 const wiki = useWiki()
 /** @param {import('node:test').TestContext} t @param {Record<string, string>} [settings] */
@@ -23,11 +25,19 @@ async function start (t, settings = {}) {
   return { app, uri, db: client.db() }
 }
 
+/** A picture of the space, and none. @type {Record<string, string>} */
+const FILES = {
+  [WORD]: createHash('sha256').update(png(3)).digest('hex').slice(0, 32),
+  skrivnoxx: '0'.repeat(32)
+}
+
 /** Addresses of each route that is read. @param {string} word @returns {(pattern: string) => string[]} */
 const urlsFor = (word) => (pattern) => {
   const name = `Team/${word}`
   const url = pattern
     .replace('/revision/*', `/revision/${name}/1`)
+    .replace(/(?<=^\/edit\/in\/(?:files|picture)\/)[*]/, `Team/${FILES[word]}.png`)
+    .replace(/(?<=^\/(?:files|edit\/picture)\/):file$/, `${FILES[word]}.png`)
     .replace('*', name)
     .replace(':name', encodeURIComponent(name))
     .replace(':tag', word).replace(':author', `${word}er`).replace(':revision', '1')
@@ -42,12 +52,12 @@ const urlsFor = (word) => (pattern) => {
 
 /** They have parameters that say what is looked for. */
 const LISTS = new Set(['/pages', '/search', '/changes', '/changes.atom', '/edit/in/pages', '/edit/in/changes',
-  '/edit/in/search', '/edit/in/export', '/api/v1/pages', '/api/v1/search', '/api/v1/changes', '/api/v1/saves/:id',
-  '/edit/new'])
+  '/edit/in/search', '/edit/in/export', '/edit/in/files', '/api/v1/pages', '/api/v1/search', '/api/v1/changes',
+  '/api/v1/saves/:id', '/edit/new'])
 
 /** Without what differs from request to request. @param {import('./helper.js').Response} answer @param {string} word */
 function seen ({ statusCode, headers: { date, etag, ...headers }, body }, word) {
-  return JSON.stringify([statusCode, headers, body]).replaceAll(word, 'WORD')
+  return JSON.stringify([statusCode, headers, body]).replaceAll(word, 'WORD').replaceAll(FILES[word], 'FILE')
     .replace(/"request_id\\":\\"[^"]*"/g, '').replace(/<code>[^<]*<\/code>/g, '')
 }
 
@@ -64,6 +74,7 @@ test('to strangers, and members without a group, a private page is as one that i
   }
   await send(app, '/api/v1/pages/Team%2Fformer/rename', { to: `Team/${WORD}-renamed` }, 'teameditor')
   await send(app, '/edit/delete/Team/gone', {}, 'teameditor')
+  assert.equal((await upload(app, 'Team', png(3), { alt: WORD })).statusCode, 201)
 
   const patterns = new Set(/** @type {{method: string | string[], url: string}[]} */ (/** @type {any} */ (app).rules)
     .filter(({ method }) => [method].flat().includes('GET')).map(({ url }) => url))

@@ -21,7 +21,7 @@ function send (file) {
   if (PICTURES.includes(file.type)) body.append('alt', nameOf(file).slice(0, 200))
   body.append('file', file)
   const request = new XMLHttpRequest()
-  request.open('POST', '/edit/upload')
+  request.open('POST', String(form.dataset.upload))
   request.setRequestHeader('accept', 'application/json')
   request.upload.onprogress = ({ loaded, total }) =>
     say(`Uploading ${file.name}: ${Math.floor(100 * loaded / total)} %`)
@@ -42,10 +42,6 @@ function send (file) {
 let sending = Promise.resolve()
 /** @param {File[]} files */
 function upload (files) {
-  if ('noFiles' in form.dataset) {
-    say(t('Everybody can read uploaded pictures and files, so none can be added here.'), true)
-    return
-  }
   for (const file of files) {
     sending = sending.then(async () => {
       try {

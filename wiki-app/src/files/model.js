@@ -13,6 +13,7 @@ const BUCKET = 'files'
  * @property {number} length  bytes
  * @property {number} chunkSize  in the database
  * @property {Date} uploadDate
+ * @property {string} [space]  the private space that it is of, its name; none: it is public
  * @property {Metadata} metadata
  *
  * @typedef {{store: StorageName, id: Types.ObjectId}} Place  of the bytes, see Key in storage/storage.js
@@ -26,7 +27,8 @@ const BUCKET = 'files'
  */
 /**
  * Why there is nothing at its address.
- * @typedef {{_id: string, deleted_at: Date, author: string}} DeletedFile  `_id`: the name of the file
+ * @typedef {{_id: string, deleted_at: Date, author: string}} DeletedFile  `_id`: the name of the file; in a private
+ *   space, after that of the space and a slash
  */
 
 const fileSchema = new mongoose.Schema({
@@ -63,13 +65,32 @@ const deletedSchema = new mongoose.Schema(
   { collection: 'deleted_files', versionKey: false, strict: 'throw', strictQuery: 'throw' }
 )
 
+/** Of one space each: the same content in two of them is two files. */
+const spaceFileSchema = fileSchema.clone().clearIndexes().add({ space: String })
+spaceFileSchema.index({ space: 1, filename: 1 }, { unique: true })
+spaceFileSchema.index({ space: 1, _id: -1 })
+spaceFileSchema.index({ 'metadata.place.store': 1, 'metadata.place.id': 1 }, { sparse: true })
+
+/** As of spaces/model.js. */
+const PREFIX = 'space_'
+
 /** @param {Connection} connection */
-export const defineFileModels = (connection) => ({
-  Files: /** @type {Model<StoredFile>} */ (
-    /** @type {unknown} */ (connection.model('File', fileSchema))
-  ),
-  Chunks: /** @type {any} */ (connection.model('Chunk', chunkSchema)),
-  Deleted: /** @type {Model<DeletedFile>} */ (
-    /** @type {unknown} */ (connection.model('DeletedFile', deletedSchema))
-  )
-})
+export const defineFileModels = (connection) => define(connection, '', fileSchema)
+
+/** Without indexes at a start, see spaces/spaces.js. @param {Connection} connection */
+export const defineSpaceFileModels = (connection) => define(connection, PREFIX, spaceFileSchema)
+
+/** @param {Connection} connection @param {string} prefix @param {mongoose.Schema} files */
+function define (connection, prefix, files) {
+  const model = (/** @type {string} */ name, /** @type {mongoose.Schema} */ schema) => {
+    const own = prefix === '' ? schema : schema.clone().set('autoIndex', false)
+    return /** @type {unknown} */ (connection.model(prefix + name, own, prefix + schema.get('collection')))
+  }
+  return {
+    Files: /** @type {Model<StoredFile>} */ (model('File', files)),
+    Chunks: /** @type {any} */ (model('Chunk', chunkSchema)),
+    Deleted: /** @type {Model<DeletedFile>} */ (model('DeletedFile', deletedSchema))
+  }
+}
+
+/** @typedef {ReturnType<typeof defineFileModels>} FileModels */

@@ -1,8 +1,8 @@
-import { defineFileModels } from './model.js'
+import { createSemaphore } from '../http/semaphore.js'
+import { openKinds } from './kinds.js'
 import { createRoom } from './room.js'
 import { createFileStore } from './store.js'
 import { claimPlaces } from './storage/places.js'
-import { createStorages } from './storage/storages.js'
 import { createSweeper } from './storage/sweeper.js'
 
 /** @import {FastifyBaseLogger} from 'fastify' */
@@ -10,21 +10,31 @@ import { createSweeper } from './storage/sweeper.js'
 /** @import {Connection} from 'mongoose' */
 /** @import {Later} from '../queue/queue.js' */
 /** @import {Config} from '../settings.js' */
+/** @import {Within} from './insert.js' */
 /** @import {CreateS3} from './storage/storages.js' */
 
 const MIB = 1_048_576
+/** Each buffers a megabyte while its client sends: 30 s at most. */
+const ARRIVING_MAX = 16
 
 /**
  * @param {{config: Config, log: FastifyBaseLogger, connection: Connection, createS3?: CreateS3,
  *   later: Later, purges?: import('./store.js').Purges}} parts  `createS3`: where the settings name a bucket
  */
 export function createPictures ({ config, log, connection, createS3, later, purges }) {
-  const models = defineFileModels(connection)
-  const storages = createStorages(config, { chunks: models.Chunks, createS3 })
-  const room = createRoom(models, config.UPLOADS_MAX_MIB * MIB)
-  const files = createFileStore({ models, storages, room, maxBytes: config.UPLOAD_MAX_BYTES, later, purges, log })
+  const kinds = openKinds(connection, config, createS3)
+  const [open, apart] = kinds
+  const { storages } = open
+  const shared = {
+    room: createRoom(kinds.map(({ models }) => models), config.UPLOADS_MAX_MIB * MIB),
+    uploads: createSemaphore(ARRIVING_MAX),
+    maxBytes: config.UPLOAD_MAX_BYTES,
+    later,
+    log
+  }
+  const files = createFileStore({ ...shared, ...open, purges })
   const mayWrite = config.ACCESS !== 'read-only'
-  const sweeper = createSweeper({ connection, models, storages, log })
+  const sweeper = createSweeper({ connection, kinds, log })
   const upkeep = {
     /** @throws {Error} ConfigError where a place cannot be used */
     async open () {
@@ -40,8 +50,15 @@ export function createPictures ({ config, log, connection, createS3, later, purg
 
     async close () {
       await sweeper.close()
-      for (const storage of storages.all) storage.close()
+      for (const { storages: { all } } of kinds) for (const storage of all) storage.close()
     }
   }
-  return { files, upkeep }
+  const ofSpaces = {
+    models: apart.models,
+    /** No cache has them. @param {Within} within */
+    storeIn: (within) => createFileStore({ ...shared, ...apart, within })
+  }
+  return { files, upkeep, ofSpaces }
 }
+
+/** @typedef {ReturnType<typeof createPictures>['ofSpaces']} PicturesOfSpaces */

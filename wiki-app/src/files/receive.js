@@ -4,6 +4,7 @@ import { englishSize, readableSize, readableTime } from '../readable.js'
 import { readableAlt, visibleAuthor } from '../pages/visible.js'
 import { attachmentName } from './attachment-name.js'
 import { FileTooLarge } from './inspected.js'
+import { spacePictureUrl } from '../spaces/addresses.js'
 import { urlOf } from './store.js'
 
 /** @import {FastifyRequest, onRequestHookHandler} from 'fastify' */
@@ -12,6 +13,9 @@ import { urlOf } from './store.js'
 const Broken = createError('WIKI_BROKEN_UPLOAD', 'The file did not arrive completely. Send it again.', 400)
 
 const FORM_BYTES = 4_096
+
+/** Before the name of a file: where it is named and deleted. */
+export const PICTURE_URL = '/edit/picture'
 
 /** @param {number} maxBytes @returns {onRequestHookHandler} */
 export const refuseLarger = (maxBytes) => (request, reply, done) => {
@@ -74,14 +78,16 @@ const escaped = (text) => text.replace(MARKS, '\\$&')
  * @param {string} [wanted]  name of an attachment; the first one where it does not have that
  */
 export function shown (file, wanted = '') {
-  const { filename, length, uploadDate, metadata: { type, extension, names, width, height, author, alt = '' } } = file
+  const { filename, space, length, uploadDate, metadata } = file
+  const { type, extension, names, width, height, author, alt = '' } = metadata
   const name = names?.includes(wanted) ? wanted : names?.[0]
   const url = urlOf(file, name)
   const size = readableSize(length)
   const at = uploadDate.toISOString()
   return {
     url,
-    editUrl: `/edit/picture/${filename}${extension === undefined ? '' : `.${extension}`}`,
+    editUrl: `${space === undefined ? PICTURE_URL : spacePictureUrl(space)}/${filename}` +
+      (extension === undefined ? '' : `.${extension}`),
     name,
     alt,
     markdown: name === undefined ? `![${escaped(alt)}](${url})` : `[${escaped(name)}](${url}) (${size})`,

@@ -1,29 +1,19 @@
-import multipart from '@fastify/multipart'
-import createError from '@fastify/error'
 import { t } from '../language.js'
-import { ALT_SCHEMA, AUTHOR_SCHEMA, fits } from '../writing/change.js'
 import { redirectUnknownQuery } from '../http/known-query.js'
 import { isMisspelt } from '../reading/address.js'
 import { sendRevalidated } from '../http/send-revalidated.js'
-import { HTML, renderFor, wantsHtml } from '../views.js'
+import { HTML, renderFor } from '../views.js'
 import { asDownload } from './attachment-name.js'
 import { FileMissing, fileIn } from './picture-routes.js'
-import { asRefusal, receive, refuseLarger, shown } from './receive.js'
-import { NotAnImage } from './image.js'
+import { shown } from './receive.js'
 import { sendFile } from './send-file.js'
-import { urlOf } from './store.js'
+import { FILES_URL, urlOf } from './store.js'
+import { addUpload } from './upload.js'
 
 /** @import {Services} from '../services.js' */
 
-const NoFile = createError(
-  'WIKI_NO_FILE',
-  'No file was sent: choose one first. In a form the fields come before the file.',
-  400
-)
-const InvalidField = createError('WIKI_INVALID_FIELD', '%s has at most %d characters, on one line.', 400)
-
-const FILES_PER_PART = 24
-const FIELD_MAX_BYTES = 4 * ALT_SCHEMA.maxLength
+export const FILES_PER_PART = 24
+const UPLOAD_URL = '/edit/upload'
 
 const LIST_SCHEMA = {
   querystring: { type: 'object', properties: { before: { type: 'string', pattern: '^[0-9a-f]{24}$' } } }
@@ -32,34 +22,9 @@ const LIST_SCHEMA = {
 /** @type {import('fastify').FastifyPluginAsync<Pick<Services, 'files' | 'policy'> & {maxBytes: number}>} */
 export async function fileRoutes (app, { files, maxBytes, policy }) {
   app.addHook('onRequest', redirectUnknownQuery)
-  app.removeAllContentTypeParsers()
-  app.addContentTypeParser('*', async () => { throw new NotAnImage() })
-  // One byte above ours, so that ours is exceeded first.
-  await app.register(multipart, {
-    limits: { files: 1, fileSize: maxBytes + 1, fields: 2, fieldSize: FIELD_MAX_BYTES, parts: 3 },
-    throwFileSizeLimit: false
-  })
+  await addUpload(app, { url: UPLOAD_URL, maxBytes, filesOf: () => files, listUrlOf: () => FILES_URL })
 
-  const upload = { config: { waitsItself: true }, onRequest: refuseLarger(maxBytes) }
-  app.post('/edit/upload', upload, async (request, reply) => {
-    const part = request.isMultipart() ? await request.file().catch(asRefusal) : undefined
-    if (part === undefined || part.fieldname !== 'file') throw new NoFile()
-    const said = {
-      author: fieldIn(part.fields.author, AUTHOR_SCHEMA, 'The name of an author'),
-      alt: fieldIn(part.fields.alt, ALT_SCHEMA, 'The name of a picture'),
-      name: part.filename ?? ''
-    }
-    const { item, created } = await receive(files, request, part.file, said)
-    reply.code(created ? 201 : 200)
-    if (wantsHtml(request)) {
-      return reply.type(HTML).send(renderFor(request, 'files',
-        { title: created ? t('Uploaded') : t('It was there already'), items: [item], one: true }))
-    }
-    const { url, name, alt, markdown, type, width, height, bytes } = item
-    return reply.header('location', url).send({ url, name, alt, markdown, type, width, height, bytes, created })
-  })
-
-  app.get('/files', { config: { costly: 'list' }, schema: LIST_SCHEMA }, async (request, reply) => {
+  app.get(FILES_URL, { config: { costly: 'list' }, schema: LIST_SCHEMA }, async (request, reply) => {
     const { before } = /** @type {{before?: string}} */ (request.query)
     const { items, more } = await files.list({ before, limit: FILES_PER_PART })
     const body = renderFor(request, 'files', {
@@ -67,15 +32,17 @@ export async function fileRoutes (app, { files, maxBytes, policy }) {
       items: items.map((file) => shown(file)),
       one: false,
       first: before === undefined,
-      nextUrl: more ? `/files?before=${items[items.length - 1]._id}` : null,
-      firstUrl: '/files'
+      url: FILES_URL,
+      uploadUrl: UPLOAD_URL,
+      nextUrl: more ? `${FILES_URL}?before=${items[items.length - 1]._id}` : null,
+      firstUrl: FILES_URL
     })
     return sendRevalidated(request, reply, { cacheControl: policy.listControl, type: HTML, body })
   })
 
   app.route({
     method: ['GET', 'HEAD'],
-    url: '/files/:file',
+    url: `${FILES_URL}/:file`,
     handler: async (request, reply) => {
       const file = await fileIn(request, files)
       if (file.metadata.names !== undefined) throw new FileMissing()
@@ -85,7 +52,7 @@ export async function fileRoutes (app, { files, maxBytes, policy }) {
 
   app.route({
     method: ['GET', 'HEAD'],
-    url: '/files/:file/:name',
+    url: `${FILES_URL}/:file/:name`,
     handler: async (request, reply) => {
       const file = await fileIn(request, files)
       const { name } = /** @type {{name: string}} */ (request.params)
@@ -111,15 +78,4 @@ async function sendAt (url, request, reply, { file, ...options }) {
 function urlOfName (file, name) {
   if (!file.metadata.names?.includes(name)) throw new FileMissing()
   return urlOf(file, name)
-}
-
-/**
- * @param {import('@fastify/multipart').Multipart | import('@fastify/multipart').Multipart[] | undefined} field
- * @param {typeof AUTHOR_SCHEMA} schema @param {string} what  for people
- * @returns {string} '' for none @throws {Error} 400
- */
-function fieldIn (field, schema, what) {
-  const value = field === undefined || Array.isArray(field) || field.type !== 'field' ? '' : String(field.value)
-  if (!fits(value, schema)) throw new InvalidField(what, schema.maxLength)
-  return value
 }

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto'
 import mongoose from 'mongoose'
 import { inTransaction } from '../database/transaction.js'
-import { createSemaphore } from '../http/semaphore.js'
+import { spaceFilesUrl } from '../spaces/addresses.js'
 import { encodeAttachmentName } from './attachment-name.js'
+import { createInsert } from './insert.js'
 import { inspected, nameOf } from './inspected.js'
 import { CHUNK_BYTES } from './storage/chunks.js'
 import { BytesMissing } from './storage/storage.js'
@@ -11,26 +12,31 @@ import { keyOf, storageNameOf } from './storage/storages.js'
 /** @import {FastifyBaseLogger} from 'fastify' */
 /** @import {Task} from '../queue/entries.js' */
 /** @import {Later} from '../queue/queue.js' */
-/** @import {DeletedFile, StoredFile, defineFileModels} from './model.js' */
+/** @import {Within} from './insert.js' */
+/** @import {DeletedFile, FileModels, StoredFile} from './model.js' */
 /** @import {Key, StorageName} from './storage/storage.js' */
 /** @import {Storages} from './storage/storages.js' */
+/** @import {createSemaphore} from '../http/semaphore.js' */
 /** @import {Room} from './room.js' */
+
+/** @typedef {ReturnType<typeof createSemaphore>} Semaphore */
 
 const { mongo } = mongoose
 
-/** Each buffers a megabyte while its client sends: 30 s at most. */
-const ARRIVING_MAX = 16
-const DUPLICATE_KEY = 11_000
 const LISTED_AT_ONCE = 100
 /** A picture that is stored and deleted at the same moment. */
 const TRIES = 3
+
+/** Of the list, too. */
+export const FILES_URL = '/files'
 
 /** More would be a way to fill caches: each is an address, and a deletion purges them all. */
 const NAMES_MAX = 20
 
 /** @param {StoredFile} file @param {string} [name]  of an attachment that has several @returns {string} */
-export const urlOf = ({ filename, metadata: { extension, names } }, name = names?.[0]) =>
-  `/files/${filename}${name === undefined ? `.${extension}` : `/${encodeAttachmentName(name)}`}`
+export const urlOf = ({ filename, space, metadata: { extension, names } }, name = names?.[0]) =>
+  `${space === undefined ? FILES_URL : spaceFilesUrl(space)}/${filename}` +
+  (name === undefined ? `.${extension}` : `/${encodeAttachmentName(name)}`)
 
 /** @param {StoredFile} file */
 const urlsOf = (file) => file.metadata.names?.map((name) => urlOf(file, name)) ?? [urlOf(file)]
@@ -44,21 +50,25 @@ const NO_PURGES = { ofUrls: () => [], added: () => {} }
 
 /**
  * Named by the hash of the content: a URL always has the same bytes.
- * @typedef {{models: ReturnType<typeof defineFileModels>, storages: Storages, room: Room, maxBytes: number,
- *   later: Later, purges?: Purges, log: Pick<FastifyBaseLogger, 'warn'>}} Options
+ * @typedef {{models: FileModels, storages: Storages, room: Room, uploads: Semaphore, maxBytes: number, within?: Within,
+ *   later: Later, purges?: Purges, log: Pick<FastifyBaseLogger, 'warn'>}} Options  `within`: of a private space alone
  * @typedef {{author: string, alt?: string, name?: string, bytesMax?: number}} About  `alt`: what it shows; `name`: of
  *   an attachment, as `attachmentName` has it; without one only pictures are taken; `bytesMax`: it has no more
  * @param {Options} options  `maxBytes`: of one file
  */
 // eslint-disable-next-line max-lines-per-function -- the closure is the object
 export function createFileStore (options) {
-  const { models: { Files, Deleted }, storages, room, maxBytes, later, purges = NO_PURGES, log } = options
-  const uploads = createSemaphore(ARRIVING_MAX)
+  const { models: { Files, Deleted }, storages, room, uploads, maxBytes, within, later, purges = NO_PURGES, log } =
+    options
+  const insert = createInsert(options.models, within)
+  const own = within && { space: within.space }
+  const called = (/** @type {string} */ filename) => ({ ...own, filename })
+  const deletedId = (/** @type {string} */ filename) => own ? `${own.space}/${filename}` : filename
   const readAt = (/** @type {StoredFile} */ file) =>
     storages.get(storageNameOf(file)).read(keyOf(file), file.length)
 
   /** @param {string} name @returns {Promise<StoredFile | null>} */
-  const find = (name) => Files.findOne({ filename: name }).lean().exec()
+  const find = (name) => Files.findOne(called(name)).lean().exec()
 
   /**
    * Nothing stays of a file that is refused.
@@ -100,6 +110,7 @@ export function createFileStore (options) {
     const { hash, length, kind } = inspection.found()
     const place = fresh.name === 'database' ? {} : { place: { store: fresh.name, id } }
     const stored = await keep({
+      ...own,
       _id: id,
       filename: hash,
       length,
@@ -122,7 +133,7 @@ export function createFileStore (options) {
       'metadata.names.0': mongoose.trusted({ $exists: true }),
       [`metadata.names.${NAMES_MAX - 1}`]: mongoose.trusted({ $exists: false })
     }
-    await Files.updateOne({ filename, ...hasRoom }, { $addToSet: { 'metadata.names': names[0] } }).exec()
+    await Files.updateOne({ ...called(filename), ...hasRoom }, { $addToSet: { 'metadata.names': names[0] } }).exec()
     return find(filename)
   }
 
@@ -132,17 +143,12 @@ export function createFileStore (options) {
    */
   async function keep (file) {
     for (let attempt = 1; ; attempt++) {
-      try {
-        await Files.insertMany([file], { lean: true })
-        return { file, created: true }
-      } catch (error) {
-        if (!isDuplicate(error)) throw error
-        const present = await there(file.filename, file.metadata.names)
-        if (present === null && attempt < TRIES) continue
-        await discard(storageNameOf(file), keyOf(file))
-        if (present === null) throw error
-        return { file: present, created: false }
-      }
+      if (await insert(file)) return { file, created: true }
+      const present = await there(file.filename, file.metadata.names)
+      if (present === null && attempt < TRIES) continue
+      await discard(storageNameOf(file), keyOf(file))
+      if (present === null) throw new Error(`${file.filename} was stored and deleted again and again meanwhile`)
+      return { file: present, created: false }
     }
   }
 
@@ -189,11 +195,11 @@ export function createFileStore (options) {
     },
 
     /** @returns {AsyncIterable<StoredFile>} the oldest first */
-    all: () => Files.find().sort({ _id: 1 }).lean().cursor({ batchSize: LISTED_AT_ONCE }),
+    all: () => Files.find({ ...own }).sort({ _id: 1 }).lean().cursor({ batchSize: LISTED_AT_ONCE }),
 
     /** @param {string} name @param {string} alt @returns {Promise<StoredFile | null>} null: there is no such file */
     rename: (name, alt) =>
-      Files.findOneAndUpdate({ filename: name }, { 'metadata.alt': alt }, { returnDocument: 'after' }).lean().exec(),
+      Files.findOneAndUpdate(called(name), { 'metadata.alt': alt }, { returnDocument: 'after' }).lean().exec(),
 
     /**
      * For good; pages that show it keep their texts.
@@ -206,15 +212,15 @@ export function createFileStore (options) {
         const last = await Files.findOneAndDelete({ _id: file._id }, { session }).lean().exec()
         if (last !== null) gone = last
         const deleted = { deleted_at: new Date(), author }
-        await Deleted.updateOne({ _id: file.filename }, deleted, { upsert: true, session }).exec()
-        await later(purges.ofUrls([...urlsOf(gone), '/files']), session)
+        await Deleted.updateOne({ _id: deletedId(file.filename) }, deleted, { upsert: true, session }).exec()
+        await later(purges.ofUrls([...urlsOf(gone), FILES_URL]), session)
       })
       purges.added()
       await discard(storageNameOf(gone), keyOf(gone))
     },
 
     /** @param {string} name @returns {Promise<DeletedFile | null>} */
-    findDeleted: (name) => Deleted.findById(name).lean().exec(),
+    findDeleted: (name) => Deleted.findById(deletedId(name)).lean().exec(),
 
     /**
      * @param {StoredFile} file
@@ -241,7 +247,7 @@ export function createFileStore (options) {
      */
     async list ({ before, limit }) {
       const found = await Files
-        .find(before === undefined ? {} : { _id: mongoose.trusted({ $lt: new mongo.ObjectId(before) }) })
+        .find({ ...own, ...before !== undefined && { _id: mongoose.trusted({ $lt: new mongo.ObjectId(before) }) } })
         .sort({ _id: -1 })
         .limit(limit + 1)
         .lean()
@@ -250,8 +256,5 @@ export function createFileStore (options) {
     }
   }
 }
-
-/** @param {unknown} error  of a bulk write, too */
-const isDuplicate = (error) => error instanceof mongo.MongoServerError && error.code === DUPLICATE_KEY
 
 /** @typedef {ReturnType<typeof createFileStore>} FileStore */

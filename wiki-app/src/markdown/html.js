@@ -29,18 +29,18 @@ const markdownIt = new MarkdownIt('commonmark', { html: false, maxNesting: NESTI
 /**
  * Names of linked pages, labels of defined notes, what makes formulas HTML, drawings with the characters left for them.
  * @typedef {{links: Set<string>, footnotes: Set<string>, formulas: import('./formulas.js').Formulas,
- *   drawings: {bySource: Drawings, charsLeft: number}}} PageEnv
+ *   drawings: {bySource: Drawings, charsLeft: number}, isPrivate: boolean}} PageEnv
  */
 /** @import {Drawings} from './diagrams.js' */
 
 /**
- * @param {{markdown: string, maxBytes: number, drawings?: Drawings}} task  `maxBytes` of HTML with all its links marked
- *   as missing
+ * @param {{markdown: string, maxBytes: number, drawings?: Drawings, isPrivate?: boolean}} task  `maxBytes` of HTML with
+ *   all its links marked as missing; `isPrivate`: a page of a private space
  * @returns {{bytes: number, html: string, links: string[], diagrams: string[]}} `html`: safe to show; '' when `bytes`
  *   exceeds the limit, or when there are `diagrams`, which the next call needs as `drawings`
  */
-export default function toHtml ({ markdown, maxBytes, drawings }) {
-  const env = createEnv(maxBytes, drawings)
+export default function toHtml ({ markdown, maxBytes, drawings, isPrivate = false }) {
+  const env = { ...createEnv(maxBytes, drawings), isPrivate }
   const tokens = markdownIt.parse(markdown, env)
   const diagrams = drawings === undefined ? diagramsIn(tokens) : []
   if (diagrams.length > 0) return { bytes: 0, html: '', links: [], diagrams }
@@ -56,6 +56,7 @@ const createEnv = (maxChars, bySource = new Map()) => ({
   links: new Set(),
   footnotes: new Set(),
   drawings: { bySource, charsLeft: maxChars * 3 / 4 },
+  isPrivate: false,
   formulas: createFormulas({ maxChars, escapeHtml: markdownIt.utils.escapeHtml })
 })
 

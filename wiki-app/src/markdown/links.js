@@ -16,9 +16,13 @@ const OTHER_SITE = /^https?:/i
 /** @type {[string, string][]} */
 const NO_RECOMMENDATION = [['rel', 'nofollow ugc']]
 const UPLOAD = /^\/files\/[0-9a-f]{32}\.(?:png|jpg|webp|gif)$/
+/** Browsers take `.` and `..` out of a path, also as `%2e`. */
+const OF_SPACE = /^\/edit\/in\/files(?:\/(?!(?:\.|%2[eE]){1,2}\/)[^/?#]+)+\/[0-9a-f]{32}\.(?:png|jpg|webp|gif)$/
 
 /**
- * Images only of the wiki's own uploads: one with the counter's URL would reset the counter at each view.
+ * Images only of the wiki's own uploads: one with the counter's URL would reset the counter at each view. Those of
+ * private spaces only on private pages: no cache has them, so a public page with many would cost the wiki as many
+ * requests at each view.
  * @param {MarkdownIt} markdownIt
  */
 export function links (markdownIt) {
@@ -53,12 +57,16 @@ function rewrite (tokens, state) {
     if (token.type === 'link_open' && depth++ > 0) continue
     if (token.type === 'link_close' && --depth > 0) continue
     if (token.type === 'link_open') setAddress(token, String(token.attrGet('href')), state)
-    if (token.type === 'image' && !UPLOAD.test(String(token.attrGet('src')))) {
+    if (token.type === 'image' && !isUpload(String(token.attrGet('src')), state)) {
       kept.push(...asLink(token, depth === 0, state))
     } else kept.push(token)
   }
   return kept
 }
+
+/** @param {string} src @param {StateCore} state */
+const isUpload = (src, { env }) =>
+  UPLOAD.test(src) || (/** @type {PageEnv} */ (env).isPrivate && OF_SPACE.test(src))
 
 /** @param {Token} open @param {string} given @param {StateCore} state */
 function setAddress (open, given, state) {

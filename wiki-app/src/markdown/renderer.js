@@ -36,7 +36,11 @@ const SHORT_HTML_BYTES = 65_536
 /** Longer texts leave a thread to short ones. */
 const SHORT_MAX_BYTES = 65_536
 
-/** @typedef {{contentBytes: number, html: string, links: string[]}} Rendered */
+/**
+ * `yields`: to short edits; `isPrivate`: a page of a private space.
+ * @typedef {{yields?: boolean, isPrivate?: boolean}} RenderOptions
+ * @typedef {{contentBytes: number, html: string, links: string[]}} Rendered
+ */
 
 /**
  * A slow text delays only its author.
@@ -49,18 +53,17 @@ export function createRenderer ({
     version: versionIn(languageNumber()),
 
     /**
-     * @param {string} markdown
-     * @param {{yields?: boolean}} [options]  `yields`: to short edits
+     * @param {string} markdown @param {RenderOptions} [options]
      * @returns {Promise<Rendered>} safe HTML, and canonical names of at most 500 linked pages
      * @throws {Error} 413 when Markdown or HTML is too large, 422 when it takes too long, 503 when the machine is busy
      */
-    async render (markdown, { yields = false } = {}) {
+    async render (markdown, { yields = false, isPrivate = false } = {}) {
       const contentBytes = Buffer.byteLength(markdown)
       if (contentBytes > maxBytes) throw new TooLarge(englishSize(maxBytes))
       const htmlMaxBytes = htmlBytesMax(contentBytes, maxBytes)
       const options = { bytes: contentBytes, yields: yields || contentBytes > SHORT_MAX_BYTES }
       const { bytes, html, links } = await diagrams
-        .drawn((drawings) => pool.run({ markdown, maxBytes: htmlMaxBytes, drawings }, options))
+        .drawn((drawings) => pool.run({ markdown, maxBytes: htmlMaxBytes, drawings, isPrivate }, options))
         .catch((error) => { throw error instanceof TooCostly ? new TooComplicated(cpuMaxMs / 1000) : error })
       if (bytes > htmlMaxBytes) throw new TooLargeHtml(...[contentBytes, bytes, htmlMaxBytes].map(englishSize))
       return { contentBytes, html, links }

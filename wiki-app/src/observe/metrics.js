@@ -12,6 +12,7 @@ import { wordsMetrics } from './words-metrics.js'
 
 /** @import {Deferred} from './deferred-metrics.js' */
 /** @import {ObservedMail} from './mail-metrics.js' */
+/** @import {RenderOptions} from '../markdown/renderer.js' */
 /** @import {PageStore} from '../pages/store.js' */
 /** @import {Queue} from '../queue/queue.js' */
 /** @import {Freshest} from './words-metrics.js' */
@@ -86,12 +87,12 @@ export function createMetrics ({ ping }) {
     },
 
     /**
-     * @template {{render: (markdown: string, options?: {yields?: boolean}) => Promise<any>}} Renderer
+     * @template {{render: (markdown: string, options?: RenderOptions) => Promise<any>}} Renderer
      * @param {Renderer} renderer @returns {Renderer}
      */
     timed: (renderer) => ({
       ...renderer,
-      render: async (/** @type {string} */ markdown, /** @type {{yields?: boolean} | undefined} */ options) => {
+      render: async (/** @type {string} */ markdown, /** @type {RenderOptions | undefined} */ options) => {
         const end = renders.startTimer()
         return renderer.render(markdown, options).finally(end)
       }

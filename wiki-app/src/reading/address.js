@@ -12,12 +12,19 @@ export const nameIn = (request) => canonicalName(askedName(request))
 export const REVISION = /^(.+)\/([1-9]\d{0,8})(\/authors)?$/
 
 /**
- * The page that an address is about, also that of a revision.
+ * What follows the name of a private space in the address of a file: its hash with an extension, or with its name.
+ */
+export const FILE = /^(.+?)\/([0-9a-f]{32}(?:\.[a-z]+)?)(?:\/([^/]+))?$/
+const OF_FILE = /\/(?:files|picture|delete-picture)\/\*$/
+
+/**
+ * The page that an address is about, also that of a revision; the space, in the address of one of its files.
  * @param {FastifyRequest} request @returns {string | undefined} as the client spells it; undefined: of none
  */
 export function pageAsked ({ params, routeOptions: { url = '' } }) {
   const { name, '*': rest = name } = /** @type {Record<string, string | undefined>} */ (params)
-  return url.endsWith('/revision/*') ? REVISION.exec(String(rest))?.[1] ?? rest : rest
+  if (url.endsWith('/revision/*')) return REVISION.exec(String(rest))?.[1] ?? rest
+  return OF_FILE.test(url) ? FILE.exec(String(rest))?.[1] ?? rest : rest
 }
 
 /** @param {FastifyRequest} request */

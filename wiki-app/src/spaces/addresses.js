@@ -1,3 +1,4 @@
+import { encodeAttachmentName } from '../files/attachment-name.js'
 import { IN, queryOf } from '../reading/address.js'
 
 /** @import {FastifyRequest} from 'fastify' */
@@ -8,6 +9,8 @@ export const SPACE_PAGES_URL = `${IN}/pages`
 export const SPACE_CHANGES_URL = `${IN}/changes`
 export const SPACE_SEARCH_URL = `${IN}/search`
 export const SPACE_EXPORT_URL = `${IN}/export`
+/** Of the list, and the beginning of the addresses of its items. */
+export const SPACE_FILES_URL = `${IN}/files`
 
 /** @param {string} space */
 export const spacePagesUrl = (space) => `${SPACE_PAGES_URL}?${new URLSearchParams({ space })}`
@@ -23,6 +26,21 @@ export const spaceSearchUrl = (space, query = {}) => `${SPACE_SEARCH_URL}?${new 
 
 /** @param {string} space */
 export const spaceExportUrl = (space) => `${SPACE_EXPORT_URL}?${new URLSearchParams({ space })}`
+
+/** The list. @param {string} space  or a page in it */
+export const spaceFilesListUrl = (space) => `${SPACE_FILES_URL}?${new URLSearchParams({ space })}`
+
+/** @param {string} space  or a page in it */
+export const spaceUploadUrl = (space) => `${IN}/upload/${encodedParts(space)}`
+
+/** Before the name of a file. @param {string} space */
+export const spaceFilesUrl = (space) => `${SPACE_FILES_URL}/${encodedParts(space)}`
+
+/** Before the name of a file: where it is named and deleted. @param {string} space */
+export const spacePictureUrl = (space) => `${IN}/picture/${encodedParts(space)}`
+
+/** Texts have these addresses, so nothing in them may be a mark of Markdown. @param {string} name */
+const encodedParts = (name) => name.split('/').map(encodeAttachmentName).join('/')
 
 /**
  * Where members read what the public address does not show.

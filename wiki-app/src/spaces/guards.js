@@ -10,7 +10,7 @@ const InSpace = createError(
     'Make the page in the space with this text, then delete the public one.',
   409
 )
-const NotInSpace = createError(
+export const NotInSpace = createError(
   'WIKI_NOT_IN_SPACE',
   'Nothing was changed: “%s” is in no private space, or in one that is being made or removed. Load the page again.',
   409

@@ -12,6 +12,7 @@ import { defineModels } from '../pages/model.js'
  * @property {'opening' | 'open' | 'closing'} state  in the other two no page is written, nowhere
  * @property {{group: string, role: Role}[]} grants  `group`: its key
  * @property {Date} at
+ * @property {number} [uploads]  so far: each is written while the space is open
  */
 
 /**
@@ -28,7 +29,8 @@ const space = new mongoose.Schema({
   _id: String,
   state: String,
   grants: [new mongoose.Schema({ group: String, role: String }, { _id: false })],
-  at: Date
+  at: Date,
+  uploads: Number
 }, { collection: 'spaces', ...options })
 
 const group = new mongoose.Schema({

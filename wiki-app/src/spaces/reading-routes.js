@@ -12,8 +12,8 @@ import { createCachingOf, View } from '../reading/view.js'
 import { parts, shown } from '../search/search-routes.js'
 import { HTML, readerOf, renderFor, wantsHtml } from '../views.js'
 import {
-  SPACE_CHANGES_URL, SPACE_PAGES_URL, SPACE_SEARCH_URL, spaceChangesUrl, spaceExportUrl, spacePagesUrl,
-  spaceSearchUrl, SPACES_URL
+  SPACE_CHANGES_URL, SPACE_PAGES_URL, SPACE_SEARCH_URL, spaceChangesUrl, spaceExportUrl, spaceFilesListUrl,
+  spacePagesUrl, spaceSearchUrl, SPACES_URL
 } from './addresses.js'
 import { addSpaceExport } from './export-route.js'
 import { withConfig } from './placed.js'
@@ -121,6 +121,7 @@ function addLists (app, lists) {
       exportUrl: personIn(request)?.role === 'admin' ? spaceExportUrl(root) : null,
       homeUrl: viewUrl(root),
       changesUrl: spaceChangesUrl(root),
+      filesUrl: spaceFilesListUrl(root),
       spacesUrl: SPACES_URL,
       pages: items.map(shown),
       ...parts(SPACE_PAGES_URL, { space: root, ...q && { q } }, after, more ? items[items.length - 1]._id : null)

@@ -3,6 +3,7 @@ import { whileAvailable } from '../database/while-available.js'
 import { createErasure } from '../history/erasure.js'
 import { HTML_FACTOR_MAX } from '../markdown/renderer.js'
 import { NO_PURGES } from '../pages/store.js'
+import { createSpaceFiles } from './files.js'
 import { createFindSpace, rangesOf } from './find-space.js'
 import { createGroups } from './groups.js'
 import { createSpaceGuards } from './guards.js'
@@ -12,6 +13,7 @@ import { createSpaces } from './spaces.js'
 import { createSpaceStores } from './stores.js'
 
 /** @import {Database} from '../database/database.js' */
+/** @import {PicturesOfSpaces} from '../files/pictures.js' */
 /** @import {PageStore} from '../pages/store.js' */
 /** @import {Models} from '../pages/model.js' */
 /** @import {Purges} from '../pages/commit.js' */
@@ -37,10 +39,13 @@ export function beginSpaces ({ connection }, protection) {
  *   OfStores
  * @typedef {Pick<ReturnType<typeof peopleOf>, 'audit' | 'users' | 'members'>} People
  * @param {Begun} begun
- * @param {OfStores & {config: Config, database: Database, publicModels: Models, purges?: Purges, people: People}} parts
+ * @param {OfStores & {config: Config, database: Database, publicModels: Models, purges?: Purges, people: People,
+ *   pictures: {ofSpaces: PicturesOfSpaces}}} parts
  */
 export function createSpaceServices ({ models, finding, guards }, parts) {
-  const { config, database, publicModels, purges = NO_PURGES, people: { audit, users, members }, ...others } = parts
+  const {
+    config, database, publicModels, purges = NO_PURGES, people: { audit, users, members }, pictures, ...others
+  } = parts
   if (!audit || !users || !members) throw new Error('spaces are for a wiki that knows people by name')
   const { inside, works } = createSpaceStores({
     ...others,
@@ -52,8 +57,9 @@ export function createSpaceServices ({ models, finding, guards }, parts) {
   })
   const { connection } = database
   const { isInFile } = users
-  const ofSpaces = { connection, models, publicModels, finding, audit, isInFile, later: parts.later, purges }
-  const spaces = createSpaces({ ...ofSpaces, home: config.HOME_PAGE })
+  const { models: fileModels } = pictures.ofSpaces
+  const ofSpaces = { connection, models, fileModels, publicModels, finding, audit, isInFile, later: parts.later }
+  const spaces = createSpaces({ ...ofSpaces, purges, home: config.HOME_PAGE })
   const ofErasure = { models: models.inside, audit, later: parts.later, forget: inside.oldRevisions.forget }
   return {
     works,
@@ -62,6 +68,7 @@ export function createSpaceServices ({ models, finding, guards }, parts) {
     finding: whileAvailable({ find: finding.find, roleIn: finding.roleIn }, database),
     spaces: whileAvailable(spaces, database),
     prepare: spaces.prepare,
+    files: createSpaceFiles(models, pictures.ofSpaces),
     groups: whileAvailable(createGroups({ models, audit, members, users }), database),
     lists: whileAvailable(createSpaceLists({ models: models.inside, history: inside.history }), database),
     /** The files of one space. @param {string} root */

@@ -7,11 +7,13 @@ import { namesAbove } from '../pages/name.js'
 import { rangeBelow, subpagesUrl } from '../pages/subpage-names.js'
 import { isAmongTalk } from '../pages/talk.js'
 import { createOutwait } from '../protection/outwait.js'
+import { spaceFilesListUrl } from './addresses.js'
 import { beginnings, isWithin, rangesOf, roleOf } from './find-space.js'
 
 /** @import {ClientSession, Connection} from 'mongoose' */
 /** @import {Person} from '../access/access.js' */
 /** @import {Role} from '../access/roles.js' */
+/** @import {FileModels} from '../files/model.js' */
 /** @import {Models} from '../pages/model.js' */
 /** @import {Purges} from '../pages/commit.js' */
 /** @import {Actor, Audit} from '../people/audit.js' */
@@ -22,7 +24,7 @@ import { beginnings, isWithin, rangesOf, roleOf } from './find-space.js'
 export const SPACES_MAX = 100
 const COUNTED_MAX = 10_000
 
-const NoSpace = createError('WIKI_NO_SPACE', 'There is no private space “%s” that you may see.', 404)
+export const NoSpace = createError('WIKI_NO_SPACE', 'There is no private space “%s” that you may see.', 404)
 const NoGroup = createError('WIKI_NO_GROUP', 'There is no group “%s”. Make it first.', 404)
 const SpaceTaken = createError('WIKI_SPACE_TAKEN', '“%s” is a private space already.', 409)
 const SpacesOverlap = createError(
@@ -44,6 +46,11 @@ const PublicPages = createError(
 const SpaceNotEmpty = createError(
   'WIKI_SPACE_NOT_EMPTY', 'The private space “%s” was not removed: it has pages (%s). Delete them first.', 409
 )
+const SpaceHasFiles = createError(
+  'WIKI_SPACE_HAS_FILES',
+  'The private space “%s” was not removed: it has pictures or files (%s). Delete them first: the list is at %s.',
+  409
+)
 const TooManySpaces = createError(
   'WIKI_TOO_MANY_SPACES', `There are ${SPACES_MAX} private spaces already. Remove an empty one first.`, 409
 )
@@ -52,6 +59,7 @@ const TooManySpaces = createError(
  * @typedef {object} Parts
  * @property {Connection} connection
  * @property {SpaceModels} models
+ * @property {FileModels} fileModels  of the spaces
  * @property {Models} publicModels
  * @property {FindSpace} finding
  * @property {Audit} audit
@@ -63,7 +71,7 @@ const TooManySpaces = createError(
 
 /** @param {Parts} parts */
 export function createSpaces (parts) {
-  const { models, finding, audit, isInFile } = parts
+  const { models, fileModels, finding, audit, isInFile } = parts
   const [spaces, groups] = [driverOf(models.Spaces), driverOf(models.Groups)]
 
   return {
@@ -71,7 +79,7 @@ export function createSpaces (parts) {
 
     /** At a start: a version may bring new indexes. */
     async prepare () {
-      if (await spaces.findOne({}, { projection: { _id: 1 } }) !== null) await createIndexesInside(models)
+      if (await spaces.findOne({}, { projection: { _id: 1 } }) !== null) await createIndexesInside(models, fileModels)
     },
 
     find: finding.find,
@@ -121,7 +129,8 @@ export function createSpaces (parts) {
  * once none can write a private one: guards.js refuses both meanwhile.
  * @param {Parts} parts
  */
-function createComing ({ connection, models, publicModels, audit, isInFile, later, purges, home }) {
+function createComing (parts) {
+  const { connection, models, fileModels, publicModels, audit, isInFile, later, purges, home } = parts
   const spaces = driverOf(models.Spaces)
   const [outwaitPublic, outwaitInside] = [createOutwait(publicModels), createOutwait(models.inside)]
   const refuseUnfit = createRefusals(models, publicModels)
@@ -158,7 +167,7 @@ function createComing ({ connection, models, publicModels, audit, isInFile, late
     async make (actor, root) {
       if (isAmongTalk(root) || isWithin(root, home)) throw new NoSpaceName(root)
       await refuseUnfit(root)
-      await createIndexesInside(models)
+      await createIndexesInside(models, fileModels)
       await begin(root)
       try {
         await outwaitAll(root, outwaitPublic)
@@ -184,6 +193,8 @@ function createComing ({ connection, models, publicModels, audit, isInFile, late
         await outwaitAll(root, outwaitInside)
         const count = await pagesOf(models.inside, root)
         if (count > 0) throw new SpaceNotEmpty(root, countOf(count))
+        const files = await driverOf(fileModels.Files).countDocuments({ space: root }, { limit: COUNTED_MAX + 1 })
+        if (files > 0) throw new SpaceHasFiles(root, countOf(files), spaceFilesListUrl(root))
         await audit.during(actorOf(actor), { did: 'space-removed' }, async (session) => {
           await spaces.deleteOne({ _id: root }, { session })
           return { name: root }
@@ -196,8 +207,12 @@ function createComing ({ connection, models, publicModels, audit, isInFile, late
   }
 }
 
-/** Of a wiki without spaces, no start takes time for them. @param {SpaceModels} models */
-const createIndexesInside = ({ inside }) => createIndexes(Object.values(inside))
+/**
+ * Of a wiki without spaces, no start takes time for them.
+ * @param {SpaceModels} models @param {FileModels} fileModels
+ */
+const createIndexesInside = ({ inside }, fileModels) =>
+  createIndexes([...Object.values(inside), ...Object.values(fileModels)])
 
 /** @param {SpaceModels} models @param {Models} publicModels */
 const createRefusals = (models, publicModels) =>

@@ -8,6 +8,7 @@ import { createMergeSave } from '../writing/merge-save.js'
 import { createSections } from '../writing/sections.js'
 import { isWithin } from './find-space.js'
 
+/** @import {Renderer} from '../markdown/renderer.js' */
 /** @import {Later} from '../queue/queue.js' */
 /** @import {Work} from '../queue/worker.js' */
 /** @import {FindSpace} from './find-space.js' */
@@ -23,13 +24,14 @@ const kindOf = (/** @type {string} */ kind) => `space-${kind}`
  *   find: FindSpace['find'], pool: Parameters<typeof createMergeSave>[0]['pool'],
  *   makeOldRevisions: typeof import('../history/old-revisions.js').createOldRevisions, htmlMaxBytes: number}} parts
  */
-export function createSpaceStores ({ models, later, find, pool, makeOldRevisions, htmlMaxBytes, ...parts }) {
+export function createSpaceStores ({ models, later, find, pool, renderer, makeOldRevisions, htmlMaxBytes, ...parts }) {
   /** @type {Later} */
   const laterInside = (tasks, session) =>
     later(tasks.map(({ kind, ...task }) => ({ ...task, kind: kindOf(kind) })), session)
   const stored = createPageStore({
     ...parts,
     models,
+    renderer: rendering(renderer),
     later: laterInside,
     // Of other spaces, and of the public wiki, a page says nothing.
     async mayTell (page, session) {
@@ -60,5 +62,11 @@ export function createSpaceStores ({ models, later, find, pool, makeOldRevisions
     }
   }
 }
+
+/** With pictures of private spaces. @param {Renderer} renderer @returns {Renderer} */
+const rendering = (renderer) => ({
+  ...renderer,
+  render: (markdown, options) => renderer.render(markdown, { ...options, isPrivate: true })
+})
 
 /** @typedef {ReturnType<typeof createSpaceStores>['inside']} Inside */

@@ -6,6 +6,7 @@ import { createSharedReads } from './shared-reads.js'
 import { createSteps } from './steps.js'
 import { createWaits } from './waits.js'
 
+/** @import {RenderOptions} from '../markdown/renderer.js' */
 /** @import {PageStore} from '../pages/store.js' */
 
 const CHANGES = /** @type {const} */ (['save', 'remove', 'rename'])
@@ -33,12 +34,12 @@ export function createTracing (config, warn) {
     close,
 
     /**
-     * @template {{render: (markdown: string, options?: {yields?: boolean}) => Promise<any>}} Renderer
+     * @template {{render: (markdown: string, options?: RenderOptions) => Promise<any>}} Renderer
      * @param {Renderer} renderer @returns {Renderer}
      */
     rendering: (renderer) => ({
       ...renderer,
-      render: (/** @type {string} */ markdown, /** @type {{yields?: boolean} | undefined} */ options) =>
+      render: (/** @type {string} */ markdown, /** @type {RenderOptions | undefined} */ options) =>
         steps.step('render', () => renderer.render(markdown, options))
     }),
 

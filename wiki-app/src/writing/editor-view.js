@@ -1,6 +1,7 @@
 import { t } from '../language.js'
 import { escapeLong } from '../views.js'
 import { editUrl, previewUrl, viewUrl } from '../pages/name.js'
+import { spaceFilesListUrl, spaceUploadUrl } from '../spaces/addresses.js'
 
 /** @import {FastifyRequest} from 'fastify' */
 /** @import {Attribution} from '../pages/commit.js' */
@@ -30,6 +31,8 @@ export const editor = async (
   summary,
   saveUrl: editUrl(name),
   previewUrl: previewUrl(name),
+  spaceUploadUrl: spaceUploadUrl(name),
+  spaceFilesUrl: spaceFilesListUrl(name),
   cancelUrl: viewUrl(name),
   cancel: t('Cancel')
 })

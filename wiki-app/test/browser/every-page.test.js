@@ -110,10 +110,16 @@ async function keepPrivate (page, look) {
   await page.getByRole('button', { name: 'Save' }).click()
   await page.waitForURL('**/edit/in/wiki/Secret?saved=1')
   await look('a private page')
-  for (const path of ['pages', 'changes', 'search']) {
+  for (const path of ['pages', 'changes', 'search', 'files']) {
     await page.goto(`/edit/in/${path}?space=Secret`)
     await look(`${path} of a private space`)
   }
+  await page.getByLabel('File: pages show pictures').setInputFiles(
+    { name: 'a.png', mimeType: 'image/png', buffer: png(200, 20) })
+  await page.getByRole('button', { name: 'Upload' }).click()
+  await page.getByRole('link', { name: 'Name or delete' }).click()
+  await look('a picture of a private space')
+  await page.goto('/edit/in/search?space=Secret')
   await page.getByLabel('Words').fill('none -other')
   await page.getByRole('button', { name: 'Search the texts' }).click()
   await look('what a search of a private space found')

@@ -14,12 +14,14 @@ const LISTED_AT_ONCE = 1_000
  * In the chunks of GridFS, so that its tools read them.
  * https://github.com/mongodb/specifications/blob/master/source/gridfs/gridfs-spec.md
  * @param {ReturnType<typeof import('../model.js').defineFileModels>['Chunks']} Chunks
+ * @param {boolean} isApart  of private spaces
  * @returns {Storage}
  */
-export function createDatabaseStorage (Chunks) {
+export function createDatabaseStorage (Chunks, isApart) {
   /** @type {Storage} */
   const storage = {
     name: 'database',
+    isApart,
 
     async put (id, bytes, nameAtEnd) {
       let n = 0

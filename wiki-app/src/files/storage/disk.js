@@ -17,27 +17,32 @@ const PREFIX_CHARS = 2
 const INTERNAL_URL = '/.pictures'
 /** nginx may be another user. The wiki shows its pictures to everybody; PICTURE_FOLDER's own mode can be stricter. */
 const [FILE_MODE, FOLDER_MODE] = [0o644, 0o755]
+/** Only the wiki sends what not everybody may read. */
+const PRIVATE_MODE = 0o600
 const READ_ONLY_NO_LINKS = constants.O_RDONLY | constants.O_NOFOLLOW
 
 /**
  * Files in a folder, which several wikis of one database share.
- * @param {{folder: string, byNginx: boolean}} options  `byNginx`: nginx sends the files
+ * @param {{folder: string, byNginx: boolean, isApart: boolean}} options  `byNginx`: nginx sends the files, but for
+ *   those of private spaces (`isApart`)
  * @returns {Storage}
  */
-export function createDiskStorage ({ folder, byNginx }) {
+export function createDiskStorage ({ folder, byNginx, isApart }) {
+  const mode = isApart ? PRIVATE_MODE : FILE_MODE
   const relativeOf = (/** @type {Key} */ key) => {
-    const name = fileNameOf(key)
-    return `${name.slice(0, PREFIX_CHARS)}/${name}`
+    const file = fileNameOf(key, isApart)
+    return `${key.name.slice(0, PREFIX_CHARS)}/${file}`
   }
   const arrivingOf = (/** @type {Types.ObjectId} */ id) => path.join(folder, ARRIVING, id.toHexString())
 
   return {
     name: 'disk',
+    isApart,
 
     async put (id, bytes, nameAtEnd) {
       const draft = arrivingOf(id)
       try {
-        await writeDurably(draft, bytes)
+        await writeDurably(draft, bytes, mode)
         const file = path.join(folder, relativeOf({ id, name: nameAtEnd() }))
         await rename(draft, file)
         await syncFolder(path.dirname(file))
@@ -66,13 +71,13 @@ export function createDiskStorage ({ folder, byNginx }) {
       for await (const { name: prefix } of entriesIn(folder)) {
         if (prefix !== ARRIVING && !/^[0-9a-f]{2}$/.test(prefix)) continue
         for await (const { name: file } of entriesIn(path.join(folder, prefix))) {
-          const parts = prefix === ARRIVING ? arrivingPartsOf(file) : partsOf(file)
+          const parts = prefix === ARRIVING ? arrivingPartsOf(file) : partsOf(file, isApart)
           if (parts !== null) yield { name: parts.name, id: new mongoose.Types.ObjectId(parts.id) }
         }
       }
     },
 
-    internalUrl: (key) => byNginx ? `${INTERNAL_URL}/${relativeOf(key)}` : null,
+    internalUrl: (key) => byNginx && !isApart ? `${INTERNAL_URL}/${relativeOf(key)}` : null,
 
     ...placeOf(folder),
     close () {}
@@ -102,7 +107,7 @@ function placeOf (folder) {
 
     async writeOwner (owner) {
       const draft = path.join(folder, ARRIVING, new mongoose.Types.ObjectId().toHexString())
-      await writeDurably(draft, [Buffer.from(`${owner}\n`)])
+      await writeDurably(draft, [Buffer.from(`${owner}\n`)], FILE_MODE)
       await rename(draft, path.join(folder, OWNER))
       await syncFolder(folder)
     }
@@ -120,12 +125,12 @@ async function makeFolders (folder) {
   await syncFolder(folder)
 }
 
-/** @param {string} file  must not exist @param {AsyncIterable<Buffer> | Buffer[]} bytes */
-async function writeDurably (file, bytes) {
-  const handle = await open(file, 'wx', FILE_MODE)
+/** @param {string} file  must not exist @param {AsyncIterable<Buffer> | Buffer[]} bytes @param {number} mode */
+async function writeDurably (file, bytes, mode) {
+  const handle = await open(file, 'wx', mode)
   try {
     for await (const piece of bytes) await handle.writeFile(piece)
-    await handle.chmod(FILE_MODE)
+    await handle.chmod(mode)
     await handle.sync()
   } finally {
     await handle.close()

@@ -35,10 +35,10 @@ export async function claimPlaces (db, { all }, { mayWrite, onAway }) {
     })
   }
   const usable = all.map(({ name }) => name)
-  const lost = await db.collection('files.files').findOne(
-    { 'metadata.place.store': { $exists: true, $nin: usable } },
-    { projection: { 'metadata.place.store': 1 } }
-  )
+  const elsewhere = { 'metadata.place.store': { $exists: true, $nin: usable } }
+  const projection = { 'metadata.place.store': 1 }
+  const lost = await db.collection('files.files').findOne(elsewhere, { projection }) ??
+    await db.collection('space_files.files').findOne(elsewhere, { projection })
   if (lost === null) return
   const { setting } = NAMES[/** @type {StorageName} */ (lost.metadata.place.store)]
   throw new ConfigError(`some pictures of this wiki are in the place that ${setting} named; set it, or move them ` +

@@ -18,12 +18,12 @@ const LASTING = new Set([301, 400, 401, 403, 404])
 
 /**
  * Objects in a bucket of any store that speaks S3.
- * @param {S3Options} options
+ * @param {S3Options} options @param {boolean} isApart  of private spaces
  * @returns {Storage}
  */
-export function createS3Storage (options) {
+export function createS3Storage (options, isApart) {
   const client = createS3Client(options)
-  const pathOf = (/** @type {Key} */ key) => `/${fileNameOf(key)}`
+  const pathOf = (/** @type {Key} */ key) => `/${fileNameOf(key, isApart)}`
 
   /** @param {Parameters<S3Client['request']>} request @returns {ReturnType<S3Client['request']>} @throws {Error} 503 */
   const send = (...request) => client.request(...request).catch((error) => {
@@ -32,6 +32,7 @@ export function createS3Storage (options) {
 
   return {
     name: 's3',
+    isApart,
 
     async put (id, bytes, nameAtEnd) {
       const draft = await spool(bytes)
@@ -66,7 +67,7 @@ export function createS3Storage (options) {
         const query = token === '' ? '' : `&continuation-token=${encodeURIComponent(token)}`
         const page = await textOf(await send('GET', `/?list-type=2${query}`))
         for (const [, file] of page.matchAll(/<Key>([^<]*)<\/Key>/g)) {
-          const parts = partsOf(file)
+          const parts = partsOf(file, isApart)
           if (parts !== null) yield { name: parts.name, id: new mongoose.Types.ObjectId(parts.id) }
         }
         token = unescaped(/<NextContinuationToken>([^<]*)</.exec(page)?.[1] ?? '')

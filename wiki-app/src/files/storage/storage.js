@@ -14,10 +14,17 @@ export const STORAGE_NAMES = /** @type {const} */ (['database', 'disk', 's3'])
  */
 
 /**
+ * In the same place, those of private spaces have other names: no version that knows no spaces takes them for
+ * left-overs, or sends them.
+ */
+const APART = 'space-'
+
+/**
  * Where the bytes of pictures are. They are durable before a document refers to them; those that no document refers to
  * are collected later (sweep.js).
  * @typedef {object} Storage
  * @property {StorageName} name
+ * @property {boolean} isApart  of private spaces
  * @property {(id: Types.ObjectId, bytes: AsyncIterable<Buffer>, nameAtEnd: () => string) => Promise<void>} put
  *   resolves when they are durable; nothing is left when `bytes` or `nameAtEnd` throw
  * @property {(key: Key, length: number) => Promise<Readable>} read  rejects with BytesMissing or 503
@@ -45,14 +52,15 @@ export const isAway = (error) => error instanceof Away
 /** @param {unknown} cause  may name addresses and folders: for the log alone */
 export const storageAway = (cause) => Object.assign(retryAfter(new Away(), RETRY_AFTER_S), { cause })
 
-/** Only hexadecimal digits, so that no name leaves the folder. @param {Key} key */
-export function fileNameOf ({ id, name }) {
+/** Only hexadecimal digits, so that no name leaves the folder. @param {Key} key @param {boolean} isApart */
+export function fileNameOf ({ id, name }, isApart) {
   if (!/^[0-9a-f]{32}$/.test(name)) throw new TypeError(`${JSON.stringify(name)} is not the name of a picture`)
-  return `${name}-${id.toHexString()}`
+  return `${isApart ? APART : ''}${name}-${id.toHexString()}`
 }
 
-/** @param {string} fileName @returns {{name: string, id: string} | null} null: another file */
-export function partsOf (fileName) {
-  const [, name, id] = /^([0-9a-f]{32})-([0-9a-f]{24})$/.exec(fileName) ?? []
+/** @param {string} fileName @param {boolean} isApart @returns {{name: string, id: string} | null} null: another file */
+export function partsOf (fileName, isApart) {
+  if (fileName.startsWith(APART) !== isApart) return null
+  const [, name, id] = /^([0-9a-f]{32})-([0-9a-f]{24})$/.exec(isApart ? fileName.slice(APART.length) : fileName) ?? []
   return id === undefined ? null : { name, id }
 }

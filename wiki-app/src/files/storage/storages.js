@@ -24,11 +24,12 @@ export const loadS3 = async ({ PICTURE_S3_BUCKET: bucket }) =>
 /**
  * New pictures go where PICTURE_STORE says; the others are read where they are.
  * @param {PictureSettings} settings  complete, see config.js
- * @param {{chunks: Parameters<typeof createDatabaseStorage>[0], createS3?: CreateS3}} parts
+ * @param {{chunks: Parameters<typeof createDatabaseStorage>[0], createS3?: CreateS3, isApart?: boolean}} parts
+ *   `isApart`: of private spaces
  * @returns {Storages}
  */
-export function createStorages (settings, { chunks, createS3 }) {
-  const all = [createDatabaseStorage(chunks), ...createOutside(settings, createS3)]
+export function createStorages (settings, { chunks, createS3, isApart = false }) {
+  const all = [createDatabaseStorage(chunks, isApart), ...createOutside(settings, createS3, isApart)]
   const get = (/** @type {StorageName} */ name) => {
     const found = all.find((storage) => storage.name === name)
     if (found === undefined) throw new Error(`a picture is stored in ${name}, and there are no settings for that`)
@@ -37,12 +38,15 @@ export function createStorages (settings, { chunks, createS3 }) {
   return { all, fresh: get(settings.PICTURE_STORE), get }
 }
 
-/** @param {PictureSettings} settings @param {CreateS3} [createS3] @returns {Storage[]} those outside the database */
-export function createOutside (settings, createS3) {
+/**
+ * @param {PictureSettings} settings @param {CreateS3 | undefined} createS3 @param {boolean} isApart
+ * @returns {Storage[]} those outside the database
+ */
+export function createOutside (settings, createS3, isApart) {
   const { PICTURE_FOLDER: folder, PICTURE_SENDER: sender } = settings
   return [
-    ...folder === undefined ? [] : [createDiskStorage({ folder, byNginx: sender === 'nginx' })],
-    ...createS3 === undefined ? [] : [createS3(s3OptionsOf(settings))]
+    ...folder === undefined ? [] : [createDiskStorage({ folder, byNginx: sender === 'nginx', isApart })],
+    ...createS3 === undefined ? [] : [createS3(s3OptionsOf(settings), isApart)]
   ]
 }
 

@@ -3,8 +3,7 @@ import { sweep } from './sweep.js'
 
 /** @import {FastifyBaseLogger} from 'fastify' */
 /** @import {Connection} from 'mongoose' */
-/** @import {defineFileModels} from '../model.js' */
-/** @import {Storages} from './storages.js' */
+/** @import {Kind} from '../kinds.js' */
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
@@ -15,12 +14,11 @@ const SWEEP = 'sweep'
  * Once a day one process of all wikis collects left-overs.
  * @param {object} options
  * @param {Connection} options.connection
- * @param {ReturnType<typeof defineFileModels>} options.models
- * @param {Storages} options.storages
+ * @param {Kind[]} options.kinds  the first one's places have the marks
  * @param {Pick<FastifyBaseLogger, 'warn'>} options.log
  * @param {number} [options.checkMs]  how often a process looks whether it is time
  */
-export function createSweeper ({ connection, models, storages, log, checkMs = HOUR_MS }) {
+export function createSweeper ({ connection, kinds, log, checkMs = HOUR_MS }) {
   const closing = new AbortController()
   let running = Promise.resolve()
   /** @type {NodeJS.Timeout | undefined} */
@@ -29,7 +27,12 @@ export function createSweeper ({ connection, models, storages, log, checkMs = HO
   async function sweepIfDue () {
     if (connection.db === undefined || !await isDue()) return
     // Again: a place that was away at the start, or that was unmounted since, may be the wrong one.
-    await claimPlaces(connection.db, storages, { mayWrite: true })
+    await claimPlaces(connection.db, kinds[0].storages, { mayWrite: true })
+    for (const kind of kinds) await sweepAll(kind)
+  }
+
+  /** @param {Kind} kind */
+  async function sweepAll ({ models, storages }) {
     for (const storage of storages.all) {
       const removed = await sweep(models, storage, { signal: closing.signal })
       if (removed > 0) log.warn({ place: storage.name, removed }, 'collected pictures that unfinished uploads had left')
