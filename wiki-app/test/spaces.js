@@ -29,15 +29,19 @@ export const put = (app, name, payload, by = 'teameditor') =>
  * @param {App} app @param {string} page @param {Buffer | string} content
  * @param {{by?: string, alt?: string, name?: string, headers?: Record<string, string>}} [about]
  */
-export function upload (app, page, content, { by = 'teameditor', alt = '', name = 'a.png', headers } = {}) {
-  const payload = new FormData()
-  payload.append('alt', alt)
-  payload.append('file', new Blob([new Uint8Array(Buffer.from(content))]), name)
+export async function upload (app, page, content, { by = 'teameditor', alt = '', name = 'a.png', headers } = {}) {
+  const form = new FormData()
+  form.append('alt', alt)
+  form.append('file', new Blob([new Uint8Array(Buffer.from(content))]), name)
+  // As browsers send it: with its length.
+  const body = new Response(form)
   return app.inject({
     method: 'POST',
     url: `/edit/in/upload/${encodeURIComponent(page)}`,
-    headers: { accept: 'application/json', ...headers ?? bearer(by) },
-    payload
+    headers: {
+      accept: 'application/json', 'content-type': String(body.headers.get('content-type')), ...headers ?? bearer(by)
+    },
+    payload: Buffer.from(await body.arrayBuffer())
   })
 }
 
