@@ -1,10 +1,14 @@
 // Pictures and files of private spaces: for those alone that may read the space.
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { request } from 'node:http'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { text } from 'node:stream/consumers'
 import test from 'node:test'
 import { MongoClient, ObjectId } from 'mongodb'
+import { waitUntil } from '@stevec/harness/processes'
 import { openOutside } from '../src/backup/pictures.js'
 import { readBackup } from '../src/backup/read.js'
 import { writeBackup } from '../src/backup/write.js'
@@ -92,6 +96,23 @@ test('who may write in a space uploads, who may read there sees it, and to all o
     assert.deepEqual([there.statusCode, without(String(there.headers.location)), without(there.body)],
       [none.statusCode, without(String(none.headers.location)), without(none.body)])
     assert.notEqual(there.statusCode, 200)
+  }
+  const path = '/edit/in/files/Work/Team%20%281%29'
+  const spellings = [picture.url, attached.url, `${path.toLowerCase()}/${picture.url.slice(-36)}`,
+    picture.url.replace('/Work/', '%2FWork%2F'), picture.url.replace('files', '%66iles'), `/${picture.url}`,
+    picture.url.replace('/Work', '//Work'), picture.url.replace('/Work', '/Other/../Work'), `${picture.url}/`,
+    picture.url.replace('Work', 'Talk:Work'), `${picture.url}?space=Other`, picture.url.toUpperCase(),
+    `/edit/in/files?space=Other&space=${page}`, `/edit/in/files?space=${page}`]
+  for (const url of spellings) {
+    for (const headers of [{}, BROWSER, bearer('editor'), { ...BROWSER, ...await cookieOf(app, 'editor') }]) {
+      for (const method of /** @type {const} */ (['GET', 'HEAD'])) {
+        const probe = { 'if-none-match': String(shown.headers.etag), range: 'bytes=0-9', 'x-picture-files': 'yes' }
+        const { statusCode, headers: got } = await app.inject({ method, url, headers: { ...headers, ...probe } })
+        assert.ok([301, 303, 400, 401, 403, 404].includes(statusCode), `${method} ${url} ${statusCode}`)
+        assert.deepEqual([got.etag, got['x-accel-redirect']], [undefined, undefined], url)
+        if (statusCode !== 404) assert.match(String(got['cache-control']), /no-store/, `${url} ${statusCode}`)
+      }
+    }
   }
   const hash = picture.url.slice(-36)
   for (const url of [`/edit/in/files/Other/${hash}`, `/edit/in/files/Home/${hash}`, `/files/${hash}`,
@@ -204,7 +225,51 @@ test('while a space is removed, files are uploaded before or not at all', async 
     assert.equal(count, statuses.filter((status) => status === 201).length, statuses.join())
     if (removed.statusCode === 204) assert.equal(count, 0, statuses.join())
     else assert.equal(removed.statusCode, 409, removed.body)
+    const [files, chunks] = await Promise.all(['files', 'chunks']
+      .map((each) => db.collection(`space_files.${each}`).countDocuments()))
+    assert.equal(chunks, files, 'bytes of refused ones are left')
   }
+})
+
+test('an upload that is under way is refused when the space, or the right, goes: nothing of it stays', async (t) => {
+  const PICTURE_FOLDER = folder(t)
+  const { app, db } = await start(t, { PICTURE_STORE: 'disk', PICTURE_FOLDER })
+  const address = await app.listen({ host: '127.0.0.1', port: 0 })
+  await makeSpace(app, 'Team')
+  const stored = () => readdirSync(PICTURE_FOLDER, { recursive: true, encoding: 'utf8' })
+    .filter((name) => /[0-9a-f]{24}$/.test(name))
+
+  /** Its middle waits for `meanwhile`. @param {() => Promise<void>} meanwhile */
+  async function slowly (meanwhile) {
+    const body = Buffer.concat([Buffer.from('--b\r\ncontent-disposition: form-data; name="file"; filename="a.png"\r\n' +
+      'content-type: image/png\r\n\r\n'), png(2), Buffer.from('\r\n--b--\r\n')])
+    const sent = request(`${address}/edit/in/upload/Team`, {
+      method: 'POST',
+      headers: {
+        ...bearer('teameditor'), 'content-type': 'multipart/form-data; boundary=b', 'content-length': body.length
+      }
+    })
+    const answered = once(sent, 'response')
+    sent.write(body.subarray(0, -60))
+    await waitUntil(() => stored().length > 0, 60_000)
+    await meanwhile()
+    sent.end(body.subarray(-60))
+    const [answer] = await answered
+    return [answer.statusCode, JSON.parse(await text(answer))
+      .detail.split(/ (?:is|and) /, 1)[0]]
+  }
+
+  assert.deepEqual(await slowly(async () => {
+    await send(app, '/edit/spaces/grant', { name: 'Team', group: 'editors', role: 'none' })
+  }), [403, '“Team”'])
+  assert.deepEqual(stored(), [])
+  await send(app, '/edit/spaces/grant', { name: 'Team', group: 'editors', role: 'editor' })
+  assert.deepEqual(await slowly(async () => {
+    assert.equal((await send(app, '/edit/spaces/remove', { name: 'Team' })).statusCode, 204)
+    await makeSpace(app, 'Team')
+  }), [409, 'Nothing was changed: “Team”'], 'it is another space')
+  assert.deepEqual(stored(), [])
+  assert.equal(await db.collection('space_files.files').countDocuments(), 0)
 })
 
 test('public and private files share the room of the wiki', async (t) => {

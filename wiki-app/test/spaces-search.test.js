@@ -2,10 +2,11 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { MongoClient, ObjectId } from 'mongodb'
-import { filesIn, imported } from './archives.js'
+import { exported, filesIn, imported, page } from './archives.js'
 import { BROWSER, get, save, useWiki } from './helper.js'
+import { png } from './images.js'
 import { bearer, peopleOnly } from './people.js'
-import { makeSpace, PEOPLE, put, send } from './spaces.js'
+import { makeSpace, PEOPLE, put, send, upload } from './spaces.js'
 
 const wiki = useWiki()
 /** More parts than any search here has, on a slow machine, too. */
@@ -206,4 +207,29 @@ test('administrators of a space take its pages along, and nothing else', async (
   const other = await wiki.build(t)
   assert.equal((await imported(other, answer.rawPayload)).totals.created, 4)
   assert.match((await get(other, '/raw/Team/is')).body, /^moved/)
+})
+
+test('an export of a space has its files where the texts look for them, and no other export has them', async (t) => {
+  const { app } = await start(t)
+  const space = 'Work/Team: (1)'
+  await send(app, '/edit/spaces/remove', { name: 'Work' })
+  await makeSpace(app, space)
+  const picture = (await upload(app, space, png(2), { alt: 'a plan' })).json()
+  const attached = (await upload(app, space, '<p>', { name: 'č.html' })).json()
+  assert.equal((await upload(app, 'Team', png(3))).statusCode, 201)
+  await put(app, `${space}/Plan`, { content: `${picture.markdown} ${attached.markdown}` })
+  const { rawPayload } = await get(app, `/edit/in/export?space=${encodeURIComponent(space)}`, bearer('teamadmin'))
+  const files = await filesIn(rawPayload)
+  const [one, two] = [picture, attached].map(({ url }) => /[0-9a-f]{32}/.exec(url)?.[0])
+  const below = 'edit/in/files/Work/Team%3A (1)'
+  assert.deepEqual([...files.keys()],
+    ['Work/Team%3A (1)/Plan.md', `${below}/${one}.png`, `${below}/${two}/č.html`])
+  assert.equal(files.get(`${below}/${two}/č.html`), '<p>')
+  assert.deepEqual([...(await filesIn(await exported(app))).keys()], [])
+
+  // Elsewhere they become public, as the texts do.
+  const other = await wiki.build(t)
+  assert.equal((await imported(other, rawPayload)).totals.created, 3)
+  const { content } = await page(other, `${space}/Plan`)
+  assert.ok(content.startsWith(`![a plan](/files/${one}.png) [č.html](/files/${two}/%C4%8D.html) (`), content)
 })

@@ -39,7 +39,7 @@ export async function spaceOf ({ find }, request) {
 }
 
 /**
- * @param {Finding} spaces @param {Space} space @param {Role} demanded @param {Person} user
+ * @param {Pick<Finding, 'roleIn'>} spaces @param {Space} space @param {Role} demanded @param {Person} user
  * @returns {Promise<Person>} with the role in the space
  * @throws {Error} 403, the same for all pages, whether they exist or not
  */

@@ -1,8 +1,13 @@
 import { attachmentName } from '../files/attachment-name.js'
-import { isPageFile, isPictureFile, unescaped } from './file-names.js'
+import { folderPath, isPageFile, isPictureFile, unescaped } from './file-names.js'
+
+/** @import {StoredFile} from '../files/model.js' */
 
 /** Of an export. */
 const EXPORTED = /(?:^|\/)files\/[0-9a-f]{32}\/[^/]+$/
+const EXPORTED_BELOW = /\/[0-9a-f]{32}\/[^/]+$/
+/** As in the addresses of the files of private spaces. */
+export const OF_SPACES = 'edit/in/files/'
 /** Documents, tables, archives. Not what belongs to a program beside the texts: scripts, styles, settings. */
 const DOCUMENT = new RegExp(`\\.(?:${[
   'pdf', 'odt', 'ods', 'odp', 'odg', 'docx?', 'xlsx?', 'pptx?', 'rtf', 'epub', 'csv', 'tsv', 'zip', '7z', 'gz', 'xz',
@@ -10,17 +15,22 @@ const DOCUMENT = new RegExp(`\\.(?:${[
 ].join('|')})$`, 'i')
 
 /**
- * In an archive or a repository. No page has such a path: those of pages end in `.md`, and of these none does.
- * @param {string} hash @param {string} name  of an attachment, without `%`
+ * In an archive or a repository: those of their addresses, where links lead. No page has such a path: those of pages
+ * end in `.md`, and of these none does.
+ * @param {StoredFile} file @returns {string[]} one for each name
  */
-export const pathOfAttachment = (hash, name) =>
-  `files/${hash}/${isPageFile(name) ? name.replace(/\.(?=[^.]*$)/, '%2E') : name}`
+export function pathsOf ({ filename, space, metadata: { extension, names } }) {
+  const start = `${space === undefined ? 'files/' : `${OF_SPACES}${folderPath(space)}/`}${filename}`
+  return names?.map((name) => `${start}/${isPageFile(name) ? name.replace(/\.(?=[^.]*$)/, '%2E') : name}`) ??
+    [`${start}.${extension}`]
+}
 
 /** @param {string} path */
 export const isUploadFile = (path) => isPictureFile(path) || nameOfAttachment(path) !== undefined
 
 /** @param {string} path @returns {string | undefined} undefined: it is none, or has to be a picture */
 export function nameOfAttachment (path) {
-  if (isPageFile(path) || !(EXPORTED.test(path) || DOCUMENT.test(path))) return undefined
+  const isExported = EXPORTED.test(path) || (path.includes(OF_SPACES) && EXPORTED_BELOW.test(path))
+  if (isPageFile(path) || !(isExported || DOCUMENT.test(path))) return undefined
   return attachmentName(unescaped(path))
 }

@@ -2,11 +2,12 @@ import { pageFiles } from './page-files.js'
 import { pictureFiles } from './picture-files.js'
 
 /**
- * The whole wiki: its pages, then its pictures.
+ * The whole wiki, or a private space: its pages, then its pictures and files.
  * @param {import('../pages/model.js').Models} models @param {import('../files/store.js').FileStore} pictures
+ * @param {import('./page-files.js').Range[]} [ranges]  of names; all pages without
  * @returns {AsyncGenerator<import('./zip.js').ZipItem>}
  */
-export async function * archiveOf (models, pictures) {
-  yield * pageFiles(models)
+export async function * archiveOf (models, pictures, ranges) {
+  yield * pageFiles(models, ranges)
   yield * pictureFiles(pictures)
 }

@@ -26,6 +26,9 @@ export function createFileNames (present = []) {
   }
 }
 
+/** The folder of the pages below it. @param {string} name  of a page @returns {string} */
+export const folderPath = (name) => name.split('/').map((part) => fitted(folder(escape(part)), '')).join('/')
+
 /** @param {string} path */
 export const nameOfFile = (path) => unescaped(withoutExtension(path))
 

@@ -7,12 +7,13 @@ import { AUTHOR_SCHEMA } from '../writing/change.js'
 import { refuseHiddenName, visibleAuthor } from '../pages/visible.js'
 import { shown } from '../files/receive.js'
 import { acceptedLine } from './accepted-line.js'
-import { nameOfAttachment } from './attachment-paths.js'
+import { nameOfAttachment, OF_SPACES } from './attachment-paths.js'
 import { isForClient } from './client-error.js'
 import { isPageFile, nameOfFile } from './file-names.js'
 import { flatTags } from './flat-tags.js'
 import { FRONT_MATTER_MAX_BYTES } from './front-matter.js'
 import { aboutPicture } from './picture-files.js'
+import { onlyOfSpaces } from './relink.js'
 
 /** @import {FileStore} from '../files/store.js' */
 /** @import {Attribution} from '../pages/commit.js' */
@@ -116,9 +117,11 @@ async function readPage (file, { folder, attribution }, seen, reading) {
     const relinked = await reading.relink(path, content, folder)
     return { path, name, tags: canonicalTags(flatTags(tags)), attribution, ...relinked }
   }
-  // The links of the wiki's own texts are right already.
+  // The links of the wiki's own texts are right already, but for those to files of a private space.
+  const isRight = !content.includes(`/${OF_SPACES}`)
+  const text = isRight ? content : (await reading.relink(path, content, onlyOfSpaces(folder))).content
   const by = attribution.author || acceptedLine(author, AUTHOR_SCHEMA, visibleAuthor)
-  return { path, name, tags: canonicalTags(tags), attribution: { ...attribution, author: by }, content, missing: [] }
+  return { path, name, tags: canonicalTags(tags), attribution: { ...attribution, author: by }, content: text, missing: [] }
 }
 
 /**

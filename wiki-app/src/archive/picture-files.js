@@ -1,15 +1,13 @@
-import { urlOf } from '../files/store.js'
 import { ALT_SCHEMA, AUTHOR_SCHEMA } from '../writing/change.js'
 import { readableAlt, visibleAuthor } from '../pages/visible.js'
-import { nameOfAttachment, pathOfAttachment } from './attachment-paths.js'
+import { nameOfAttachment, pathsOf } from './attachment-paths.js'
 import { acceptedLine } from './accepted-line.js'
 import { unescaped } from './file-names.js'
 
-/** @import {StoredFile} from '../files/model.js' */
 /** @import {FileStore} from '../files/store.js' */
 
 /** The name of a picture in an export says nothing; an attachment has its own. */
-const EXPORTED = /(?:^|\/)files\/[0-9a-f]{32}(?:\.\w+|\/[^/]+)$/
+const EXPORTED = /(?:^|\/)[0-9a-f]{32}\.\w+$/
 
 /** What a picture shows, and who uploaded it: both may be ''. @typedef {{alt: string, author: string}} About */
 
@@ -32,10 +30,6 @@ export async function * pictureFiles (pictures) {
     }
   }
 }
-
-/** @param {StoredFile} file @returns {string[]} one for each name */
-export const pathsOf = (file) =>
-  file.metadata.names?.map((name) => pathOfAttachment(file.filename, name)) ?? [urlOf(file).slice(1)]
 
 /** @param {import('./unzip.js').ArchiveFile} file  may be hostile @returns {About} */
 export function aboutPicture ({ path, comment = '' }) {

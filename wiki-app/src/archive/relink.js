@@ -3,6 +3,7 @@ import { englishSize } from '../readable.js'
 import { slugOf } from '../markdown/slug.js'
 import { canonicalName, viewUrl } from '../pages/name.js'
 import { TooCostly } from '../threads/pool.js'
+import { OF_SPACES } from './attachment-paths.js'
 import { unwritten } from './folder.js'
 import { inTurns } from './in-turns.js'
 
@@ -26,13 +27,16 @@ const NOT_IN_DESTINATION = /[&()]/g
 const NOT_IN_WIKI_LINK = /[[\]|#]/
 const NOT_IN_LABEL = /[\\[\]*_`<&|!~]/g
 
-/** @typedef {{content: string, missing: string[], reason?: string}} Relinked  `missing`: files that are not there */
+/**
+ * @typedef {Pick<Folder, 'find' | 'findWiki'>} Finding
+ * @typedef {{content: string, missing: string[], reason?: string}} Relinked  `missing`: files that are not there
+ */
 
 /** @param {{authors: Pick<Pool, 'run'>, maxBytes: number}} options  `maxBytes`: of a page's Markdown */
 export function createRelink ({ authors, maxBytes }) {
   /**
    * Links to files lead to what the import makes of them; code stays as it is.
-   * @param {string} path  of the file with the text @param {string} content  Markdown @param {Folder} folder
+   * @param {string} path  of the file with the text @param {string} content  Markdown @param {Finding} folder
    * @returns {Promise<Relinked>} `reason`: why links were left as they are
    * @throws {Error} 413 when the new text is too long, 503 when the machine is too busy
    */
@@ -64,8 +68,14 @@ export function createRelink ({ authors, maxBytes }) {
   }
 }
 
+/** Only files that an export of a private space brings. @param {Folder} folder @returns {Finding} */
+export const onlyOfSpaces = (folder) => ({
+  find: (from, to) => (to.startsWith(`/${OF_SPACES}`) ? folder.find(from, to) : undefined) ?? undefined,
+  findWiki: () => null
+})
+
 /**
- * @param {LinkPlace} place @param {string} path @param {Folder} folder
+ * @param {LinkPlace} place @param {string} path @param {Finding} folder
  * @returns {{text?: string, lost?: string}} `text`: what comes in its place
  */
 function ofLink ({ destination, isWiki = false }, path, folder) {
@@ -75,7 +85,7 @@ function ofLink ({ destination, isWiki = false }, path, folder) {
   return found === null ? { lost: destination } : {}
 }
 
-/** @param {WikiPlace} place @param {string} path @param {Folder} folder @returns {ReturnType<typeof ofLink>} */
+/** @param {WikiPlace} place @param {string} path @param {Finding} folder @returns {ReturnType<typeof ofLink>} */
 function ofWikiLink ({ embeds, page, section, label, separator }, path, folder) {
   if (page === '') return {}
   const found = folder.findWiki(path, page)

@@ -143,7 +143,11 @@ export function createFileStore (options) {
    */
   async function keep (file) {
     for (let attempt = 1; ; attempt++) {
-      if (await insert(file)) return { file, created: true }
+      const isNew = await insert(file).catch(async (error) => {
+        if (isRefusal(error)) await discard(storageNameOf(file), keyOf(file))
+        throw error
+      })
+      if (isNew) return { file, created: true }
       const present = await there(file.filename, file.metadata.names)
       if (present === null && attempt < TRIES) continue
       await discard(storageNameOf(file), keyOf(file))
@@ -256,5 +260,8 @@ export function createFileStore (options) {
     }
   }
 }
+
+/** By the private space: nothing was stored. @param {{statusCode?: number}} error */
+const isRefusal = ({ statusCode = 500 }) => statusCode < 500
 
 /** @typedef {ReturnType<typeof createFileStore>} FileStore */

@@ -12,17 +12,17 @@ const SPACE = { type: 'object', required: ['space'], properties: { space: { type
 const config = { role: 'admin', placed: true, costly: 'export' }
 
 /**
- * For those that administer the space. Without pictures: they are public.
- * @param {FastifyInstance} app @param {(root: string) => AsyncIterable<ZipItem>} archived
+ * For those that administer the space.
+ * @param {FastifyInstance} app @param {(space: Space) => AsyncIterable<ZipItem>} archived
  */
 export function addSpaceExport (app, archived) {
   const exports = createSemaphore(EXPORTS_MAX)
 
   app.get(SPACE_EXPORT_URL, { config, schema: { querystring: SPACE } }, async (request, reply) => {
-    const { _id: root } = /** @type {Space} */ (spaceIn(request))
+    const space = /** @type {Space} */ (spaceIn(request))
     reply.headers({ 'content-disposition': 'attachment; filename="space.zip"' }).type('application/zip')
     if (request.method === 'HEAD') return reply.send()
     reply.raw.once('close', exports.take())
-    return zipOf(archived(root))
+    return zipOf(archived(space))
   })
 }

@@ -1,4 +1,4 @@
-import { spaceIn } from '../access/access.js'
+import { personIn, spaceIn } from '../access/access.js'
 import { keepFromCaches } from '../access/private-answers.js'
 import { asDownload } from '../files/attachment-name.js'
 import { addPicture, fileCalled, FileMissing } from '../files/picture-routes.js'
@@ -14,6 +14,7 @@ import { NoSpace } from './spaces.js'
 
 /** @import {FastifyInstance, FastifyPluginAsync, FastifyRequest} from 'fastify' */
 /** @import {SpaceFiles} from './files.js' */
+/** @import {Space} from './model.js' */
 
 const LIST = {
   type: 'object',
@@ -24,11 +25,11 @@ const LIST = {
 /** @param {import('../access/roles.js').Role} role */
 const configOf = (role) => ({ role, placed: true })
 
-/** @param {FastifyRequest} request @returns {string} the name of the space @throws {Error} 404 */
-function rootIn (request) {
+/** @param {FastifyRequest} request @returns {Space} @throws {Error} 404 */
+function existing (request) {
   const space = spaceIn(request)
   if (space === null) throw new NoSpace(pageAsked(request) ?? /** @type {{space: string}} */ (request.query).space)
-  return space._id
+  return space
 }
 
 /**
@@ -37,8 +38,8 @@ function rootIn (request) {
  */
 export async function spaceFilesRoutes (app, { filesOf, maxBytes }) {
   app.addHook('onSend', keepFromCaches)
-  const filesIn = (/** @type {FastifyRequest} */ request) => filesOf(rootIn(request))
-  const listUrlOf = (/** @type {FastifyRequest} */ request) => spaceFilesListUrl(rootIn(request))
+  const filesIn = (/** @type {FastifyRequest} */ request) => filesOf(existing(request), personIn(request))
+  const listUrlOf = (/** @type {FastifyRequest} */ request) => spaceFilesListUrl(existing(request)._id)
 
   addReading(app, filesIn)
   addPicture(app, {
@@ -61,7 +62,7 @@ function addReading (app, filesIn) {
     config: { ...configOf('reader'), costly: 'list' }, schema: { querystring: LIST }
   }, async (request, reply) => {
     const { before } = /** @type {{before?: string}} */ (request.query)
-    const root = rootIn(request)
+    const { _id: root } = existing(request)
     const { items, more } = await filesIn(request).list({ before, limit: FILES_PER_PART })
     const url = spaceFilesListUrl(root)
     return reply.type(HTML).send(renderFor(request, 'files', {

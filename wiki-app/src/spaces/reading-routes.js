@@ -43,7 +43,7 @@ const configOf = (costly) => ({ role: 'reader', placed: true, ...costly && { cos
 /**
  * What members of a private space read: pages as at the public addresses, with another store. A name that is in no
  * space is sent to its public address.
- * @type {FastifyPluginAsync<{inside: Inside, lists: SpaceLists, archived: (root: string) => AsyncIterable<ZipItem>,
+ * @type {FastifyPluginAsync<{inside: Inside, lists: SpaceLists, archived: (space: Space) => AsyncIterable<ZipItem>,
  *   policy: CachePolicy}>}
  */
 export async function spaceReadingRoutes (app, { inside, lists, archived, policy }) {

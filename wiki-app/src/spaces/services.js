@@ -1,4 +1,4 @@
-import { pageFiles } from '../archive/page-files.js'
+import { archiveOf } from '../archive/export.js'
 import { whileAvailable } from '../database/while-available.js'
 import { createErasure } from '../history/erasure.js'
 import { HTML_FACTOR_MAX } from '../markdown/renderer.js'
@@ -20,6 +20,7 @@ import { createSpaceStores } from './stores.js'
 /** @import {peopleOf} from '../people/people.js' */
 /** @import {Protection} from '../protection/guard.js' */
 /** @import {Config} from '../settings.js' */
+/** @import {Space} from './model.js' */
 
 /** @typedef {ReturnType<typeof beginSpaces>} Begun */
 /** @typedef {ReturnType<typeof createSpaceServices>} SpaceServices */
@@ -57,6 +58,7 @@ export function createSpaceServices ({ models, finding, guards }, parts) {
   })
   const { connection } = database
   const { isInFile } = users
+  const files = createSpaceFiles(models, finding, pictures.ofSpaces)
   const { models: fileModels } = pictures.ofSpaces
   const ofSpaces = { connection, models, fileModels, publicModels, finding, audit, isInFile, later: parts.later }
   const spaces = createSpaces({ ...ofSpaces, purges, home: config.HOME_PAGE })
@@ -68,11 +70,11 @@ export function createSpaceServices ({ models, finding, guards }, parts) {
     finding: whileAvailable({ find: finding.find, roleIn: finding.roleIn }, database),
     spaces: whileAvailable(spaces, database),
     prepare: spaces.prepare,
-    files: createSpaceFiles(models, pictures.ofSpaces),
+    files,
     groups: whileAvailable(createGroups({ models, audit, members, users }), database),
     lists: whileAvailable(createSpaceLists({ models: models.inside, history: inside.history }), database),
-    /** The files of one space. @param {string} root */
-    archived: (root) => pageFiles(models.inside, rangesOf(root)),
+    /** @param {Space} space */
+    archived: (space) => archiveOf(models.inside, files.filesOf(space), rangesOf(space._id)),
     /** @type {PageStore['migrations']} */
     migrations: inside.store.migrations.filter(({ number }) => number > BORN_AFTER),
     async close () {

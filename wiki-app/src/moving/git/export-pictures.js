@@ -1,5 +1,5 @@
 import { nameOfAttachment } from '../../archive/attachment-paths.js'
-import { pathsOf } from '../../archive/picture-files.js'
+import { pathsOf } from '../../archive/attachment-paths.js'
 import { pictureBytes } from '../../backup/pictures.js'
 import { aboutPicture } from './exported-state.js'
 import { messageOf } from './message.js'
