@@ -15,9 +15,9 @@ import { readBackup } from '../src/backup/read.js'
 import { verifyBackup } from '../src/backup/verify.js'
 import { writeBackup } from '../src/backup/write.js'
 import { readConfig } from '../src/config.js'
-import { defineFileModels } from '../src/files/model.js'
+import { openKinds } from '../src/files/kinds.js'
 import { sweep } from '../src/files/storage/sweep.js'
-import { createStorages, loadS3 } from '../src/files/storage/storages.js'
+import { loadS3 } from '../src/files/storage/storages.js'
 import { exported, imported } from './archives.js'
 import { get, useWiki } from './helper.js'
 import { largePng, png } from './images.js'
@@ -54,12 +54,12 @@ export async function openPictures (t, settings) {
   const config = readConfig(settings)
   const connection = await mongoose.createConnection(config.MONGODB_URI, { promoteBuffers: true }).asPromise()
   t.after(() => connection.close())
-  const models = defineFileModels(connection)
-  const storages = createStorages(config, { chunks: models.Chunks, createS3: await loadS3(config) })
-  t.after(() => { for (const storage of storages.all) storage.close() })
+  const kinds = openKinds(connection, config, await loadS3(config))
+  const [{ models, storages }] = kinds
+  t.after(() => { for (const { storages: { all } } of kinds) for (const storage of all) storage.close() })
   const placeOf = async (/** @type {string} */ url) =>
     (await models.Files.findOne({ filename: url.slice(7, 39) }).lean().exec())?.metadata.place?.store ?? 'database'
-  return { connection, models, storages, placeOf, chunks: () => models.Chunks.countDocuments().exec() }
+  return { connection, kinds, models, storages, placeOf, chunks: () => models.Chunks.countDocuments().exec() }
 }
 
 /**

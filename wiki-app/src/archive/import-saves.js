@@ -121,7 +121,8 @@ async function readPage (file, { folder, attribution }, seen, reading) {
   const isRight = !content.includes(`/${OF_SPACES}`)
   const text = isRight ? content : (await reading.relink(path, content, onlyOfSpaces(folder))).content
   const by = attribution.author || acceptedLine(author, AUTHOR_SCHEMA, visibleAuthor)
-  return { path, name, tags: canonicalTags(tags), attribution: { ...attribution, author: by }, content: text, missing: [] }
+  const attributed = { attribution: { ...attribution, author: by } }
+  return { path, name, tags: canonicalTags(tags), ...attributed, content: text, missing: [] }
 }
 
 /**
