@@ -21,7 +21,7 @@ function send (file) {
   if (PICTURES.includes(file.type)) body.append('alt', nameOf(file).slice(0, 200))
   body.append('file', file)
   const request = new XMLHttpRequest()
-  request.open('POST', String(form.dataset.upload))
+  request.open('POST', form.dataset.upload ?? '/edit/upload')
   request.setRequestHeader('accept', 'application/json')
   request.upload.onprogress = ({ loaded, total }) =>
     say(`Uploading ${file.name}: ${Math.floor(100 * loaded / total)} %`)
