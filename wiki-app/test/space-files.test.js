@@ -134,6 +134,8 @@ test('who may write in a space uploads, who may read there sees it, and to all o
   assert.equal((await upload(app, 'Other', png(2), { by: 'editor' })).statusCode, 201)
   const files = await db.collection('space_files.files').find().toArray()
   assert.deepEqual(files.map(({ space }) => space).sort(), ['Other', 'Work/Team (1)', 'Work/Team (1)'])
+  const other = await db.collection('spaces').findOne({ _id: /** @type {any} */ ('Other') })
+  assert.equal(other?.uploads, 1, 'each conflicts with a removal at the same time, as it writes to the same document')
 })
 
 test('a private page shows pictures of its space, and a public page none', async (t) => {
