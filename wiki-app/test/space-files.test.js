@@ -38,7 +38,7 @@ function folder (t) {
   return made
 }
 
-test('who may write in a space uploads, who may read there sees it, and to all others it is not there', async (t) => {
+test('a writer of a space uploads, a reader there sees it, and for all others it is not there', async (t) => {
   const { app, db } = await start(t)
   await makeSpace(app, 'Work/Team (1)')
   await makeSpace(app, 'Other')
