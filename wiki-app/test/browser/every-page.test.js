@@ -4,16 +4,12 @@ import test from 'node:test'
 import { png } from '../images.js'
 import { linkIn, startMailbox } from '../mailbox.js'
 import { bearer, PASSWORD, peopleOnly } from '../people.js'
-import { assertAccessible, useBrowser, write } from './helper.js'
+import { useBrowser, write } from './helper.js'
+import { createInspector, ON_A_DESKTOP, ON_A_PHONE } from './inspector.js'
 
 const browser = useBrowser()
 
 /** @typedef {import('playwright-core').Page} Page */
-
-const DEVICES = /** @type {const} */ ([
-  ['on a desktop', { viewport: { width: 1280, height: 800 } }, [1280]],
-  ['on a phone', { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true }, [390, 320]]
-])
 
 /** Nothing breaks it into lines by itself. */
 const LONG = 'N'.padEnd(176, 'ame')
@@ -285,31 +281,6 @@ const ADDRESSES = Object.freeze({
   import: '/edit/import'
 })
 
-/**
- * Collects what is wrong with the pages that it is shown, so that one test names all of them.
- * @param {Page} page
- * @param {readonly number[]} widths  in pixels
- */
-function createInspector (page, widths) {
-  /** @type {string[]} */
-  const problems = []
-  return {
-    /** @param {string} what */
-    async look (what) {
-      await assertAccessible(page, what, { dark: true }).catch(({ actual, message }) =>
-        problems.push(...Array.isArray(actual) ? actual : [message]))
-      for (const width of widths) {
-        await page.setViewportSize({ width, height: 844 })
-        // A phone's window.innerWidth grows with a page that is too wide.
-        const wide = await page.evaluate(() => document.documentElement.scrollWidth)
-        if (wide > width) problems.push(`${what}: ${wide} px wide on a screen of ${width} px`)
-      }
-      await page.setViewportSize({ width: widths[0], height: 844 })
-    },
-    report: () => assert.deepEqual(problems, [])
-  }
-}
-
 /** @param {import('fastify').FastifyInstance} app */
 async function fill (app) {
   await write(app, 'Home', EVERYTHING, { tags: 'one, two', author: 'Ana', summary: 'first' })
@@ -337,155 +308,153 @@ async function fill (app) {
   assert.deepEqual([deleted < 300, stored, linked, attached], [true, 201, 201, 201])
 }
 
-for (const [where, options, widths] of DEVICES) {
-  test(`every kind of page is accessible in light and dark colours, and not too wide: ${where}`, async (t) => {
-    const { app, page } = await browser.open(t, options)
-    const { look, report } = createInspector(page, widths)
-    await page.goto('/')
-    await look('home, before it is written')
-    await fill(app)
-    for (const [kind, url] of Object.entries(ADDRESSES)) {
-      await page.goto(url)
-      await look(kind)
-    }
+test('every kind of page is accessible, light and dark, on a desktop and a phone, and not too wide', async (t) => {
+  const { app, page } = await browser.open(t, ON_A_DESKTOP)
+  const { look, report } = await createInspector(page, ON_A_DESKTOP)
+  await page.goto('/')
+  await look('home, before it is written')
+  await fill(app)
+  for (const [kind, url] of Object.entries(ADDRESSES)) {
+    await page.goto(url)
+    await look(kind)
+  }
 
-    await page.goto('/edit/text/Home')
-    await page.getByRole('button', { name: 'Preview' }).click()
-    await page.getByRole('region', { name: 'Preview' }).getByRole('article').waitFor()
-    await look('preview')
-    // As the form does where no script takes the button.
-    await page.evaluate(() => {
-      const form = /** @type {HTMLFormElement} */ (document.querySelector('form.editor'))
-      form.action = /** @type {HTMLButtonElement} */ (form.querySelector('button[formaction]')).formAction
-      form.submit()
-    })
-    await page.getByText('This is not saved yet').waitFor()
-    await look('preview without JavaScript')
-    await page.getByLabel('Text, in').fill('mine')
-    await write(app, 'Home', 'changed')
-    await page.getByRole('button', { name: 'Save' }).click()
-    await page.getByRole('alert').waitFor()
-    await look('conflict')
-
-    page.on('dialog', (dialog) => dialog.accept().catch(() => {}))
-    await page.goto('/wiki/Home/below')
-    await page.getByText('More', { exact: true }).click()
-    await look('menu')
-    await page.goto('/wiki/Home/below')
-    await page.getByRole('button', { name: 'Keys' }).click()
-    await page.getByRole('dialog').waitFor()
-    await look('keys')
-    await page.goto('/files')
-    await page.getByRole('link', { name: 'Name or delete' }).first().click()
-    await page.getByRole('heading', { level: 1 }).waitFor()
-    await look('a picture')
-    await page.goto('/files')
-    const picture = { name: 'a.png', mimeType: 'image/png', buffer: png(20, 20) }
-    await page.getByLabel('File: pages show').setInputFiles(picture)
-    await page.getByRole('button', { name: 'Upload' }).click()
-    await page.getByRole('heading', { name: 'Uploaded' }).waitFor()
-    await look('an uploaded picture')
-    await page.goto('/edit/import')
-    await page.getByLabel('A zip file').setInputFiles({
-      name: 'wiki.zip', mimeType: 'application/zip', buffer: (await app.inject('/api/v1/export')).rawPayload
-    })
-    await page.getByRole('button', { name: 'Import' }).click()
-    await page.getByRole('link', { name: 'Import more' }).waitFor()
-    await look('report of an import')
-    report()
+  await page.goto('/edit/text/Home')
+  await page.getByRole('button', { name: 'Preview' }).click()
+  await page.getByRole('region', { name: 'Preview' }).getByRole('article').waitFor()
+  await look('preview')
+  // As the form does where no script takes the button.
+  await page.evaluate(() => {
+    const form = /** @type {HTMLFormElement} */ (document.querySelector('form.editor'))
+    form.action = /** @type {HTMLButtonElement} */ (form.querySelector('button[formaction]')).formAction
+    form.submit()
   })
+  await page.getByText('This is not saved yet').waitFor()
+  await look('preview without JavaScript')
+  await page.getByLabel('Text, in').fill('mine')
+  await write(app, 'Home', 'changed')
+  await page.getByRole('button', { name: 'Save' }).click()
+  await page.getByRole('alert').waitFor()
+  await look('conflict')
 
-  test(`pages about people are accessible in light and dark colours, and not too wide: ${where}`, async (t) => {
-    const mailbox = await startMailbox(t)
-    const { app, page } = await browser.open(t, options, { ...peopleOnly(t), ...mailbox.settings })
-    const { look, report } = createInspector(page, widths)
-    const signIn = async (/** @type {string} */ name, password = PASSWORD) => {
-      await page.goto('/edit/sign-in')
-      await page.getByLabel('Your name').fill(name)
-      await page.getByLabel('Your password').fill(password)
-      await page.getByRole('main').getByRole('button', { name: 'Sign in' }).click()
-      if (password === PASSWORD) await page.getByRole('banner').getByRole('link', { name, exact: true }).waitFor()
-    }
-    await page.goto('/')
-    await look('home of a wiki with users')
-    await page.goto('/edit/sign-in/forgotten')
-    await look('a forgotten password')
-    await page.getByLabel('Your name in this wiki, or').fill('nobody')
-    await page.getByRole('button', { name: 'Send me a link' }).click()
-    await page.getByRole('status').waitFor()
-    await look('a link was asked for')
+  page.on('dialog', (dialog) => dialog.accept().catch(() => {}))
+  await page.goto('/wiki/Home/below')
+  await page.getByText('More', { exact: true }).click()
+  await look('menu')
+  await page.goto('/wiki/Home/below')
+  await page.getByRole('button', { name: 'Keys' }).click()
+  await page.getByRole('dialog').waitFor()
+  await look('keys')
+  await page.goto('/files')
+  await page.getByRole('link', { name: 'Name or delete' }).first().click()
+  await page.getByRole('heading', { level: 1 }).waitFor()
+  await look('a picture')
+  await page.goto('/files')
+  const picture = { name: 'a.png', mimeType: 'image/png', buffer: png(20, 20) }
+  await page.getByLabel('File: pages show').setInputFiles(picture)
+  await page.getByRole('button', { name: 'Upload' }).click()
+  await page.getByRole('heading', { name: 'Uploaded' }).waitFor()
+  await look('an uploaded picture')
+  await page.goto('/edit/import')
+  await page.getByLabel('A zip file').setInputFiles({
+    name: 'wiki.zip', mimeType: 'application/zip', buffer: (await app.inject('/api/v1/export')).rawPayload
+  })
+  await page.getByRole('button', { name: 'Import' }).click()
+  await page.getByRole('link', { name: 'Import more' }).waitFor()
+  await look('report of an import')
+  report()
+})
+
+test('pages about people are accessible, light and dark, on a desktop and a phone, and not too wide', async (t) => {
+  const mailbox = await startMailbox(t)
+  const { app, page } = await browser.open(t, ON_A_PHONE, { ...peopleOnly(t), ...mailbox.settings })
+  const { look, report } = await createInspector(page, ON_A_PHONE)
+  const signIn = async (/** @type {string} */ name, password = PASSWORD) => {
     await page.goto('/edit/sign-in')
-    await look('sign in')
-    await signIn('editor', 'wrong')
-    await page.getByRole('alert').waitFor()
-    await look('wrong password')
+    await page.getByLabel('Your name').fill(name)
+    await page.getByLabel('Your password').fill(password)
+    await page.getByRole('main').getByRole('button', { name: 'Sign in' }).click()
+    if (password === PASSWORD) await page.getByRole('banner').getByRole('link', { name, exact: true }).waitFor()
+  }
+  await page.goto('/')
+  await look('home of a wiki with users')
+  await page.goto('/edit/sign-in/forgotten')
+  await look('a forgotten password')
+  await page.getByLabel('Your name in this wiki, or').fill('nobody')
+  await page.getByRole('button', { name: 'Send me a link' }).click()
+  await page.getByRole('status').waitFor()
+  await look('a link was asked for')
+  await page.goto('/edit/sign-in')
+  await look('sign in')
+  await signIn('editor', 'wrong')
+  await page.getByRole('alert').waitFor()
+  await look('wrong password')
 
-    for (const name of ['reader', 'editor', 'admin']) {
-      await signIn(name)
-      await page.goto('/edit/sign-in')
-      await page.getByRole('main').getByText(name, { exact: true }).waitFor()
-      await look(`signed in, ${name}`)
-      await page.goto('/edit/text/Home')
-      await look(`editor, ${name}`)
-      if (name === 'reader') {
-        await page.goto('/edit/watching')
-        await look('nothing is watched')
-      }
-      if (name === 'editor') {
-        await page.getByLabel('Text, in').fill('text')
-        await page.getByRole('button', { name: 'Save' }).click()
-        await page.getByText('Saved as revision 1').waitFor()
-        await look('saved page')
-      }
-      if (name === 'admin') {
-        for (const [what, url] of [['a page', '/edit/watch/Home'], ['an author', '/edit/watch-author?author=editor']]) {
-          await page.goto(url)
-          await look(`${what}, not watched`)
-          await page.getByRole('button', { name: 'Watch', exact: true }).click()
-          await page.getByRole('button', { name: 'Stop watching' }).waitFor()
-          await look(`${what}, watched`)
-        }
-        await page.getByRole('banner').getByRole('link', { name: 'Watching' }).click()
-        await page.getByRole('button', { name: 'Make an address' }).click()
-        await page.getByLabel('The address of your feed').waitFor()
-        await look('what is watched, and its feed')
-        await page.getByLabel('Your mail address').fill(`${'a'.repeat(60)}@mail.example`)
-        await page.getByRole('button', { name: 'Send me what is new' }).click()
-        await page.getByRole('status').filter({ hasText: 'Open the link within a day' }).waitFor()
-        await look('an address that is not confirmed')
-        await page.goto(linkIn((await mailbox.until(1))[0]))
-        await look('confirm a mail address')
-        await page.getByRole('button', { name: 'Confirm' }).click()
-        await page.getByRole('heading', { name: 'Your mail address is confirmed' }).waitFor()
-        await look('a mail address is confirmed')
-        await page.goto('/edit/watching')
-        await look('a digest by mail')
-        await manage(page, look)
-        await eraseOne(app, page, look)
-        await review(app, page, look)
-        await page.goto('/edit/revert-author')
-        await look('taking back an author’s changes')
-        await page.getByLabel('The author’s name').fill('editor')
-        await page.getByRole('button', { name: 'See what would happen' }).click()
-        await page.getByRole('heading', { name: 'What would happen' }).waitFor()
-        await look('what would be taken back')
-        await page.getByRole('main').getByRole('button').last().click()
-        await page.getByRole('status').waitFor()
-        await look('taken back')
-      }
-      await page.goto('/edit/sign-in')
-      await page.getByRole('main').getByRole('button', { name: 'Sign out' }).click()
-      await page.getByRole('heading', { level: 1 }).waitFor()
-    }
-
-    await signIn('editor')
-    await propose(page, look)
+  for (const name of ['reader', 'editor', 'admin']) {
+    await signIn(name)
+    await page.goto('/edit/sign-in')
+    await page.getByRole('main').getByText(name, { exact: true }).waitFor()
+    await look(`signed in, ${name}`)
     await page.goto('/edit/text/Home')
-    await page.getByLabel('Text, in').fill('kept')
-    await page.context().clearCookies()
-    await page.getByRole('button', { name: 'Save' }).click()
-    await page.getByRole('button', { name: 'Send again' }).waitFor()
-    await look('expired session')
-    report()
-  })
-}
+    await look(`editor, ${name}`)
+    if (name === 'reader') {
+      await page.goto('/edit/watching')
+      await look('nothing is watched')
+    }
+    if (name === 'editor') {
+      await page.getByLabel('Text, in').fill('text')
+      await page.getByRole('button', { name: 'Save' }).click()
+      await page.getByText('Saved as revision 1').waitFor()
+      await look('saved page')
+    }
+    if (name === 'admin') {
+      for (const [what, url] of [['a page', '/edit/watch/Home'], ['an author', '/edit/watch-author?author=editor']]) {
+        await page.goto(url)
+        await look(`${what}, not watched`)
+        await page.getByRole('button', { name: 'Watch', exact: true }).click()
+        await page.getByRole('button', { name: 'Stop watching' }).waitFor()
+        await look(`${what}, watched`)
+      }
+      await page.getByRole('banner').getByRole('link', { name: 'Watching' }).click()
+      await page.getByRole('button', { name: 'Make an address' }).click()
+      await page.getByLabel('The address of your feed').waitFor()
+      await look('what is watched, and its feed')
+      await page.getByLabel('Your mail address').fill(`${'a'.repeat(60)}@mail.example`)
+      await page.getByRole('button', { name: 'Send me what is new' }).click()
+      await page.getByRole('status').filter({ hasText: 'Open the link within a day' }).waitFor()
+      await look('an address that is not confirmed')
+      await page.goto(linkIn((await mailbox.until(1))[0]))
+      await look('confirm a mail address')
+      await page.getByRole('button', { name: 'Confirm' }).click()
+      await page.getByRole('heading', { name: 'Your mail address is confirmed' }).waitFor()
+      await look('a mail address is confirmed')
+      await page.goto('/edit/watching')
+      await look('a digest by mail')
+      await manage(page, look)
+      await eraseOne(app, page, look)
+      await review(app, page, look)
+      await page.goto('/edit/revert-author')
+      await look('taking back an author’s changes')
+      await page.getByLabel('The author’s name').fill('editor')
+      await page.getByRole('button', { name: 'See what would happen' }).click()
+      await page.getByRole('heading', { name: 'What would happen' }).waitFor()
+      await look('what would be taken back')
+      await page.getByRole('main').getByRole('button').last().click()
+      await page.getByRole('status').waitFor()
+      await look('taken back')
+    }
+    await page.goto('/edit/sign-in')
+    await page.getByRole('main').getByRole('button', { name: 'Sign out' }).click()
+    await page.getByRole('heading', { level: 1 }).waitFor()
+  }
+
+  await signIn('editor')
+  await propose(page, look)
+  await page.goto('/edit/text/Home')
+  await page.getByLabel('Text, in').fill('kept')
+  await page.context().clearCookies()
+  await page.getByRole('button', { name: 'Save' }).click()
+  await page.getByRole('button', { name: 'Send again' }).waitFor()
+  await look('expired session')
+  report()
+})
