@@ -98,11 +98,11 @@ def test_without_an_edit_a_lifetime_is_no_longer_than_a_first_edit_allows():
 
 
 def test_advice_from_half_of_a_made_up_log_is_judged_by_the_other_half(capsys):
-    assert hindsight(["--sites", "1", "--seed", "1"]) == 0
+    assert hindsight(["--sites", "1", "--seed", "3"]) == 0
     text = capsys.readouterr().out
     assert "4 of 4 lines hold" in text and "ttl" in text and "bounded 500 ms" in text
-    # Without a margin, the limit is exceeded at some site.
-    assert hindsight(["--sites", "3", "--seed", "1", "--confidence", "0.000001"]) == 1
+    # Without a margin, the limit is exceeded at the same site.
+    assert hindsight(["--sites", "1", "--seed", "3", "--confidence", "0.000001"]) == 1
 
 
 def test_a_longer_made_up_log_is_the_same_site_for_more_days():

@@ -62,7 +62,9 @@ def written(monkeypatch):
     def texts_of(make):
         with plot_style.style():
             figure = make()
-            figure.canvas.draw()
+            # As when it is saved: matplotlib lays it out once, then draws it.
+            figure.draw_without_rendering()
+            figure.set_layout_engine("none")
             found.clear()
             monkeypatch.setattr(Text, "draw", draw)
             figure.canvas.draw()

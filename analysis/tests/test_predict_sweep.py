@@ -13,7 +13,7 @@ from stevec_predict import Scenario, closed_form, predict
 from stevec_predict.popularity import zipf
 from stevec_predict.simulation import simulate
 
-CACHES = 200
+CACHES = 100
 ERRORS = 4.5  # about one false alarm in 150 000 comparisons, and there are fewer than 2000
 QUANTILE_STEP = 2e-3  # relative, in seconds: where `predict` stops to search
 
@@ -158,7 +158,7 @@ def test_a_finite_run_is_what_many_simulated_runs_give(kind, seed):
     rng = np.random.default_rng([seed, *kind.encode()])
     case = finite_case(rng, kind)
     assert "closed form" in case.predicted().model
-    caches = int(np.clip(400_000 / (case.reads * case.run_s), 2_000, 40_000))
+    caches = int(np.clip(200_000 / (case.reads * case.run_s), 1_000, 20_000))
     cache, _, found = case.simulated(rng, case.run_s, caches)
     assert_all_agree(case, cache, caches, found, np.ones(cache.size, dtype=bool))
 

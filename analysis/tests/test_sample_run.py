@@ -11,8 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from stevec_report import parts, plot_style, prediction, reference, study_report
+from stevec_report import parts, plot_style, prediction, reference, report_folder, study_report
 from stevec_report.__main__ import main
+from stevec_report.analysis import Analysis
 from stevec_report.blocks import Figure
 from stevec_report.tolerance import TOLERATED_MS
 
@@ -43,6 +44,17 @@ STUDY_FIGURES = {  # the tables that a figure draws
     "1.8": ("write-vs-read-cached/", ("1.8",)),
     "1.9": ("", ("1.9",)),
 }
+
+
+@pytest.fixture(scope="module", autouse=True)
+def read_once(analyse_once):
+    """The report and the figures of the samples share what was read of each run; reading takes most of their time."""
+    folders = {path.name: path for path in RUNS}
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (parts, report_folder):
+            patch.setattr(module, "analyse", lambda run: analyse_once(folders[run.path.name]))
+        patch.setattr(Analysis, "close", lambda analysis: None)
+        yield
 
 
 @pytest.fixture(scope="module")

@@ -3,6 +3,7 @@ import axe from 'axe-core'
 import { COLOURS, RULES, structureOf, violationsIn } from './helper.js'
 
 /** @typedef {import('playwright-core').Page} Page */
+/** @typedef {{width_px: number, isPhone: boolean}} Device */
 
 const VIEW_HEIGHT_PX = 844
 const DESKTOP = { width_px: 1280, isPhone: false }
@@ -32,7 +33,7 @@ export async function createInspector (page, own) {
   /** @type {string[]} */
   const problems = []
 
-  /** As Playwright does for a context. @param {typeof DESKTOP} device */
+  /** As Playwright does for a context. @param {Device} device */
   async function turnInto ({ width_px: width, isPhone }) {
     await devices.send('Emulation.setTouchEmulationEnabled', { enabled: isPhone })
     await devices.send('Emulation.setDeviceMetricsOverride', {
@@ -40,7 +41,7 @@ export async function createInspector (page, own) {
     })
   }
 
-  /** @param {string} where @param {typeof DESKTOP} device */
+  /** @param {string} where @param {Device} device */
   async function layoutOf (where, device) {
     const { width, titles, isTouched } = await structureOf(page)
     assert.equal(isTouched, device.isPhone, 'the browser is the device')
