@@ -82,3 +82,18 @@ def analyse_once():
     yield analyse_and_remember
     for analysis in opened.values():
         analysis.close()
+
+
+@pytest.fixture(scope="session")
+def blocks_once(analyse_once):
+    """A function from the folder of a run to the blocks of its report, computed once for all tests."""
+    from stevec_report.parts import list_blocks
+
+    listed = {}
+
+    def list_and_remember(run):
+        if run not in listed:
+            listed[run] = list_blocks(analyse_once(run))
+        return listed[run]
+
+    return list_and_remember

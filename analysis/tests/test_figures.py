@@ -104,8 +104,8 @@ def check(written, make):
 
 
 @pytest.mark.parametrize("run", RUNS, ids=lambda path: path.name)
-def test_labels_of_the_samples_figures_do_not_touch(written, analyse_once, run):
-    figures = [block for block in parts.list_blocks(analyse_once(run)) if isinstance(block, Figure)]
+def test_labels_of_the_samples_figures_do_not_touch(written, blocks_once, run):
+    figures = [block for block in blocks_once(run) if isinstance(block, Figure)]
     assert figures
     for figure in figures:
         check(written, figure.draw)

@@ -47,12 +47,13 @@ STUDY_FIGURES = {  # the tables that a figure draws
 
 
 @pytest.fixture(scope="module", autouse=True)
-def read_once(analyse_once):
+def read_once(analyse_once, blocks_once):
     """The report and the figures of the samples share what was read of each run; reading takes most of their time."""
     folders = {path.name: path for path in RUNS}
     with pytest.MonkeyPatch.context() as patch:
         for module in (parts, report_folder):
             patch.setattr(module, "analyse", lambda run: analyse_once(folders[run.path.name]))
+        patch.setattr(parts, "list_blocks", lambda analysis: blocks_once(folders[analysis.run.path.name]))
         patch.setattr(Analysis, "close", lambda analysis: None)
         yield
 
@@ -104,11 +105,13 @@ def test_each_table_of_the_study_has_its_number_and_both_sides(reported_sample, 
 
 
 @pytest.mark.parametrize(("number", "where", "tables"), [(n, *rest) for n, rest in STUDY_FIGURES.items()])
-def test_each_figure_of_the_study_has_its_number_and_both_sides(analyse_once, reported_sample, number, where, tables):
+def test_each_figure_of_the_study_has_its_number_and_both_sides(
+    analyse_once, blocks_once, reported_sample, number, where, tables
+):
     assert (reported_sample / f"figures/{where}figure-{number}.svg").stat().st_size > 0
     assert f"<figcaption>Figure {number}. " in (reported_sample / "index.html").read_text(encoding="utf-8")
     if where:
-        blocks = parts.list_blocks(analyse_once(SAMPLE / "runs" / where.strip("/")))
+        blocks = blocks_once(SAMPLE / "runs" / where.strip("/"))
     else:
         blocks = study_report.joined_figures(
             parts.facts(analyse_once(SAMPLE / "runs" / name)) for name in study_report.JOINED
