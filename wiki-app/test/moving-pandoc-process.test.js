@@ -22,6 +22,22 @@ test('a text that takes or becomes too long is a code block with the reason, and
   assert.match(String((await short.one('a'.repeat(4_194_305))).problem), /it has more than 4194304 characters\.$/)
 })
 
+test('sections of a text that each take too long do not take that time one after another', async (t) => {
+  const cpuMs = 300
+  const { convert, one } = pandocFor(t, { limits: { cpuMs } })
+  const text = Array.from({ length: 16 }, (_, index) => `a${index}\n{|\n| colspan=3000000 | x\n|}\n\n`).join('')
+  await one('a')
+  const [pid] = childPids(process.pid)
+  assert.ok(pid)
+  const pids = new Set([pid])
+  const timer = setInterval(() => { for (const child of childPids(process.pid)) pids.add(child) }, 20)
+  const results = await convert([text, `${text}x`])
+  clearInterval(timer)
+  for (const { problem } of results) assert.match(String(problem), /converting it takes more than 0\.3 s/)
+  // One for the question about all sections, one for each whole text, and what may be asked for alone.
+  assert.ok(pids.size <= 6, `${pids.size} processes`)
+})
+
 test('many texts are converted by several processes, in their order, also when these are stopped', async (t) => {
   const { convert } = pandocFor(t, { processes: 2 })
   const texts = Array.from({ length: 60 }, (_, index) => `'''${index}''' ${'[[a]] '.repeat(50)}`)

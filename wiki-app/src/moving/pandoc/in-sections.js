@@ -16,7 +16,7 @@ const BATCH_MAX_CHARS = 8_192
 /**
  * Converts texts by their sections, each once.
  * @param {object} options
- * @param {(texts: string[], task: Task) => Promise<Outcome[]>} options.convertAll
+ * @param {(texts: string[], task: Task, leftMs: number) => Promise<(Outcome | null)[]>} options.convertAll
  * @param {ReturnType<typeof createLimit>} options.limit
  * @param {number} options.cpuMs  of all sections of a text
  */
@@ -44,10 +44,10 @@ export function createInSections ({ convertAll, limit, cpuMs }) {
       /** @param {string[]} batch @returns {Promise<(Outcome | null)[]>} */
       const convertBatch = (batch) => limit.run(async () => {
         if (isOver) return batch.map(() => null)
-        const outcomes = await convertAll(batch, task)
-        for (const { converted, cpuMs: taken } of outcomes) {
-          left -= taken
-          isOver ||= left < 0 || converted.problem !== undefined
+        const outcomes = await convertAll(batch, task, left)
+        for (const outcome of outcomes) {
+          left -= outcome?.cpuMs ?? 0
+          isOver ||= left < 0 || outcome === null || outcome.converted.problem !== undefined
         }
         return outcomes
       })

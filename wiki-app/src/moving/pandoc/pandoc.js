@@ -78,17 +78,29 @@ export function createPandoc ({ from, command = 'pandoc', processes = availableP
   }
 
   /**
-   * One question for all: each costs as much as some words.
-   * @param {string[]} texts @param {Task} task @returns {Promise<Outcome[]>}
+   * One question for all: each costs as much as some words. Where that fails, each is asked for alone, until one is
+   * refused or all took too long.
+   * @param {string[]} texts @param {Task} task @param {number} leftMs  of processor time
+   * @returns {Promise<(Outcome | null)[]>}  null: it is not converted
    */
-  async function convertAll (texts, task) {
-    const outcome = texts.length > 1 ? await ask(texts, task) : { refused: '' }
+  async function convertAll (texts, task, leftMs) {
+    const outcome = texts.length > 1 ? await ask(texts, task) : { refused: '', cpuMs: 0 }
+    const share = outcome.cpuMs / texts.length
+    let left = leftMs - outcome.cpuMs
+    let isOver = false
     const outcomes = []
     for (const [index, text] of texts.entries()) {
       const result = 'refused' in outcome ? outcome : outcome.results[index]
-      outcomes.push('refused' in result
-        ? await convertOne(text, task)
-        : { converted: withTags(result), cpuMs: /** @type {{cpuMs: number}} */ (outcome).cpuMs / texts.length })
+      if (!('refused' in result)) {
+        outcomes.push({ converted: withTags(result), cpuMs: share })
+      } else if (isOver || left < 0) {
+        outcomes.push(null)
+      } else {
+        const alone = await convertOne(text, task)
+        left -= alone.cpuMs
+        isOver = alone.converted.problem !== undefined
+        outcomes.push({ ...alone, cpuMs: share + alone.cpuMs })
+      }
     }
     return outcomes
   }
@@ -121,7 +133,7 @@ export function createPandoc ({ from, command = 'pandoc', processes = availableP
 
 /**
  * @param {Converter} converter @param {string[]} texts @param {Task} task @param {string} command
- * @returns {Promise<{results: Result[], cpuMs: number} | {refused: string}>}
+ * @returns {Promise<({results: Result[]} | {refused: string}) & {cpuMs: number}>}
  * @throws {PandocError} when pandoc does not start
  */
 async function asked (converter, texts, { settings, answer }, command) {
@@ -131,7 +143,7 @@ async function asked (converter, texts, { settings, answer }, command) {
     if (!outcome.started && starts++ === STARTS_MAX) {
       throw new PandocError(`pandoc (${command}) does not start: ${outcome.died}`)
     }
-    if (outcome.started && attempt >= ATTEMPTS) return { refused: `pandoc ended at it (${outcome.died})` }
+    if (outcome.started && attempt >= ATTEMPTS) return { refused: `pandoc ended at it (${outcome.died})`, cpuMs: 0 }
   }
 }
 
