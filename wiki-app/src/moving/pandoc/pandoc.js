@@ -77,33 +77,12 @@ export function createPandoc ({ from, command = 'pandoc', processes = availableP
     return { converted: withTags(result), cpuMs: outcome.cpuMs }
   }
 
-  /**
-   * One question for all: each costs as much as some words. Where that fails, each is asked for alone, until one is
-   * refused or all took too long.
-   * @param {string[]} texts @param {Task} task @param {number} leftMs  of processor time
-   * @returns {Promise<(Outcome | null)[]>}  null: it is not converted
-   */
-  async function convertAll (texts, task, leftMs) {
-    const outcome = texts.length > 1 ? await ask(texts, task) : { refused: '', cpuMs: 0 }
-    const share = outcome.cpuMs / texts.length
-    let left = leftMs - outcome.cpuMs
-    let isOver = false
-    const outcomes = []
-    for (const [index, text] of texts.entries()) {
-      const result = 'refused' in outcome ? outcome : outcome.results[index]
-      if (!('refused' in result)) {
-        outcomes.push({ converted: withTags(result), cpuMs: share })
-      } else if (isOver || left < 0) {
-        outcomes.push(null)
-      } else {
-        const alone = await convertOne(text, task)
-        left -= alone.cpuMs
-        isOver = alone.converted.problem !== undefined
-        outcomes.push({ ...alone, cpuMs: share + alone.cpuMs })
-      }
-    }
-    return outcomes
-  }
+  /** @param {string[]} texts @param {Task} task @param {number} leftMs */
+  const convertAll = async (texts, task, leftMs) => oneByOne(texts, {
+    outcome: texts.length > 1 ? await ask(texts, task) : { refused: '', cpuMs: 0 },
+    leftMs,
+    convertOne: (text) => convertOne(text, task)
+  })
 
   const refused = (/** @type {string} */ text, /** @type {string} */ reason) => refusal(text, reason, from)
 
@@ -145,6 +124,37 @@ async function asked (converter, texts, { settings, answer }, command) {
     }
     if (outcome.started && attempt >= ATTEMPTS) return { refused: `pandoc ended at it (${outcome.died})`, cpuMs: 0 }
   }
+}
+
+/**
+ * Outcomes of texts that were one question. Where it failed, each is asked for alone, until one is refused or all took
+ * too long.
+ * @param {string[]} texts
+ * @param {object} options
+ * @param {({results: Result[]} | {refused: string}) & {cpuMs: number}} options.outcome
+ * @param {number} options.leftMs  of processor time
+ * @param {(text: string) => Promise<Outcome>} options.convertOne
+ * @returns {Promise<(Outcome | null)[]>}  null: it is not converted
+ */
+async function oneByOne (texts, { outcome, leftMs, convertOne }) {
+  const share = outcome.cpuMs / texts.length
+  let left = leftMs - outcome.cpuMs
+  let isOver = false
+  const outcomes = []
+  for (const [index, text] of texts.entries()) {
+    const result = 'refused' in outcome ? outcome : outcome.results[index]
+    if (!('refused' in result)) {
+      outcomes.push({ converted: withTags(result), cpuMs: share })
+    } else if (isOver || left < 0) {
+      outcomes.push(null)
+    } else {
+      const alone = await convertOne(text)
+      left -= alone.cpuMs
+      isOver = alone.converted.problem !== undefined
+      outcomes.push({ ...alone, cpuMs: share + alone.cpuMs })
+    }
+  }
+  return outcomes
 }
 
 /** @param {{content: string, tags: string[]}} outcome @returns {Converted} */
