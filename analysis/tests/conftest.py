@@ -1,5 +1,7 @@
 """Run and study folders that the tests share."""
 
+import functools
+
 import pytest
 from run_folder_fixture import build_run_folder, build_study_folder
 
@@ -89,11 +91,4 @@ def blocks_once(analyse_once):
     """A function from the folder of a run to the blocks of its report, computed once for all tests."""
     from stevec_report.parts import list_blocks
 
-    listed = {}
-
-    def list_and_remember(run):
-        if run not in listed:
-            listed[run] = list_blocks(analyse_once(run))
-        return listed[run]
-
-    return list_and_remember
+    return functools.cache(lambda run: list_blocks(analyse_once(run)))

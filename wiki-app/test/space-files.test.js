@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { text } from 'node:stream/consumers'
 import test from 'node:test'
-import { MongoClient, ObjectId } from 'mongodb'
+import { ObjectId } from 'mongodb'
 import { waitUntil } from '@stevec/harness/processes'
 import { openOutside } from '../src/backup/pictures.js'
 import { readBackup } from '../src/backup/read.js'
@@ -15,21 +15,15 @@ import { writeBackup } from '../src/backup/write.js'
 import { sweep } from '../src/files/storage/sweep.js'
 import { BROWSER, get, useWiki } from './helper.js'
 import { largePng, png } from './images.js'
-import { bearer, cookieOf, peopleOnly, post } from './people.js'
+import { bearer, cookieOf, post } from './people.js'
 import { openPictures, startCommand } from './picture-stories.js'
-import { makeSpace, PEOPLE, put, send, upload } from './spaces.js'
+import { makeSpace, put, send, startWithPeople, upload } from './spaces.js'
 
 const wiki = useWiki()
 const HTML = '<!doctype html><script>alert(1)</script>'
 
 /** @param {import('node:test').TestContext} t @param {Record<string, string>} [settings] */
-async function start (t, settings = {}) {
-  const { MONGODB_URI: uri = wiki.freshUri() } = settings
-  const app = await wiki.build(t, { ...peopleOnly(t, { users: PEOPLE }), ...settings, MONGODB_URI: uri })
-  const client = await MongoClient.connect(uri)
-  t.after(() => client.close())
-  return { app, uri, db: client.db() }
-}
+const start = (t, settings) => startWithPeople(t, wiki, settings)
 
 /** A folder of a test. @param {import('node:test').TestContext} t */
 function folder (t) {

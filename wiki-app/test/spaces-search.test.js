@@ -1,12 +1,12 @@
 // What a private space has for itself: a search of its texts, and an export.
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { MongoClient, ObjectId } from 'mongodb'
+import { ObjectId } from 'mongodb'
 import { exported, filesIn, imported, page } from './archives.js'
 import { BROWSER, get, save, useWiki } from './helper.js'
 import { png } from './images.js'
-import { bearer, peopleOnly } from './people.js'
-import { makeSpace, PEOPLE, put, send, upload } from './spaces.js'
+import { bearer } from './people.js'
+import { makeSpace, put, send, startWithPeople, upload } from './spaces.js'
 
 const wiki = useWiki()
 /** More parts than any search here has, on a slow machine, too. */
@@ -14,12 +14,9 @@ const PARTS_MAX = 2_200
 
 /** @param {import('node:test').TestContext} t */
 async function start (t) {
-  const uri = wiki.freshUri()
-  const app = await wiki.build(t, { ...peopleOnly(t, { users: PEOPLE }), MONGODB_URI: uri })
-  const client = await MongoClient.connect(uri)
-  t.after(() => client.close())
-  for (const name of ['Team', 'Tea', 'Work']) await makeSpace(app, name)
-  return { app, db: client.db() }
+  const started = await startWithPeople(t, wiki)
+  for (const name of ['Team', 'Tea', 'Work']) await makeSpace(started.app, name)
+  return started
 }
 
 /** @param {import('fastify').FastifyInstance} app @param {string} url @param {string} [by] */

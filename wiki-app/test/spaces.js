@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
+import { MongoClient } from 'mongodb'
 import { sha256 } from '../src/access/users.js'
-import { bearer, USERS } from './people.js'
+import { bearer, peopleOnly, USERS } from './people.js'
 
 /** @typedef {import('fastify').FastifyInstance} App */
 
@@ -14,6 +15,19 @@ const user = (name, role) =>
 
 export const PEOPLE = [...USERS, user('teamreader', 'reader'), user('teameditor', 'reader'),
   user('teamadmin', 'editor'), user(`${WORD}er`, 'editor')]
+
+/**
+ * A wiki with these people, and its database.
+ * @param {import('node:test').TestContext} t @param {ReturnType<typeof import('./helper.js').useWiki>} wiki
+ * @param {Record<string, string>} [settings]
+ */
+export async function startWithPeople (t, wiki, settings = {}) {
+  const { MONGODB_URI: uri = wiki.freshUri() } = settings
+  const app = await wiki.build(t, { ...peopleOnly(t, { users: PEOPLE }), ...settings, MONGODB_URI: uri })
+  const client = await MongoClient.connect(uri)
+  t.after(() => client.close())
+  return { app, uri, db: client.db() }
+}
 
 /** @param {App} app @param {string} url @param {object} payload @param {string} [by] */
 export const send = (app, url, payload, by = 'admin', method = 'POST') => app.inject({

@@ -5,25 +5,18 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import test from 'node:test'
-import { MongoClient } from 'mongodb'
 import { zipOf } from './archives.js'
 import { readBackup } from '../src/backup/read.js'
 import { writeBackup } from '../src/backup/write.js'
 import { BROWSER, get, save, useWiki } from './helper.js'
 import { png } from './images.js'
-import { bearer, cookieOf, MAIL, peopleOnly, post } from './people.js'
+import { bearer, cookieOf, MAIL, post } from './people.js'
 import { moveIn, page } from './moving.js'
-import { makeSpace, PEOPLE, put, send, upload, WORD } from './spaces.js'
+import { makeSpace, put, send, startWithPeople, upload, WORD } from './spaces.js'
 
 const wiki = useWiki()
 /** @param {import('node:test').TestContext} t @param {Record<string, string>} [settings] */
-async function start (t, settings = {}) {
-  const { MONGODB_URI: uri = wiki.freshUri() } = settings
-  const app = await wiki.build(t, { ...peopleOnly(t, { users: PEOPLE }), ...settings, MONGODB_URI: uri })
-  const client = await MongoClient.connect(uri)
-  t.after(() => client.close())
-  return { app, uri, db: client.db() }
-}
+const start = (t, settings) => startWithPeople(t, wiki, settings)
 
 /** A picture of the space, and none. @type {Record<string, string>} */
 const FILES = {

@@ -21,9 +21,10 @@ local FORMAT = { format = "gfm", extensions = { tex_math_dollars = true, raw_htm
 local OPTIONS = pandoc.WriterOptions({ wrap_text = "wrap-none" })
 local function write(blocks) return pandoc.write(elements.document(blocks), FORMAT, OPTIONS) end
 
+-- Between documents that are written as one: U+001E, “record separator”.
 local BETWEEN = string.char(0x1E)
 
--- To write a document takes as long as a sentence, so those of a list are one.
+-- To write a document takes as long as a sentence, so those of a list are one. Returns the Markdown of each.
 local function write_each(lists)
   if #lists < 2 then return lists[1] and { write(lists[1]) } or {} end
   local all = {}
@@ -38,8 +39,9 @@ local function write_each(lists)
   end
   if #out == #lists then return out end
   -- A text has that sign itself.
-  for index, blocks in ipairs(lists) do out[index] = write(blocks) end
-  return table.move(out, 1, #lists, 1, {})
+  local alone = {}
+  for index, blocks in ipairs(lists) do alone[index] = write(blocks) end
+  return alone
 end
 
 local function read_frame()
@@ -62,7 +64,7 @@ local function read(text, marks)
   return pandoc.read(text, from, nil, {})
 end
 
--- Returns the parts of a conversion, and whether there is an error instead.
+-- Returns a text as read: its tags, its blocks, and what writes these.
 local function prepared(settings, text)
   local marks = marks_of.new()
   local source, tags = prepare(text, settings, marks)
@@ -94,6 +96,7 @@ local function caught(call, ...)
   return is_done and result or { problem = tostring(result):match("^[^\n]*") }
 end
 
+-- Returns for each text a table with its `tags` and `text`, the Markdown, or with the `problem`.
 local function convert(settings, texts)
   local parts, written, places = {}, {}, {}
   for index, text in ipairs(texts) do parts[index] = caught(prepared, settings, text) end

@@ -18,7 +18,7 @@ const CHECK_INTERVAL_MS = 100
 const WALL_FACTOR = 20
 const START_MAX_MS = 60_000
 const CLOSE_MAX_MS = 2_000
-/** A process keeps some 30 to 80 kB of each text: one that had many would reach its limit of memory. */
+/** A process keeps some memory of each text: one that had many would reach its limit. */
 const TEXTS_MAX = 1_000
 const STDERR_MAX_CHARS = 1_000
 /** Of GHC: https://downloads.haskell.org/ghc/latest/docs/users_guide/runtime_control.html */
