@@ -69,7 +69,7 @@ local function prepared(settings, text)
   local marks = marks_of.new()
   local source, tags = prepare(text, settings, marks)
   local blocks = elements.of(read(source, marks))
-  return { tags = tags, blocks = blocks, writer = markdown.new(marks, settings, write_each) }
+  return { tags = tags, blocks = blocks, writer = markdown.new(marks, settings) }
 end
 
 -- Asks about all links and pictures at once. Returns the answers.
@@ -96,22 +96,30 @@ local function caught(call, ...)
   return is_done and result or { problem = tostring(result):match("^[^\n]*") }
 end
 
+-- Returns a part with `lists`: its blocks as Markdown has them, and those of each of its notes.
+local function with_lists(part, answers)
+  local blocks, notes = part.writer:blocks(part.blocks, answers)
+  part.lists = { blocks, table.unpack(notes) }
+  return part
+end
+
 -- Returns for each text a table with its `tags` and `text`, the Markdown, or with the `problem`.
 local function convert(settings, texts)
-  local parts, written, places = {}, {}, {}
+  local parts, lists = {}, {}
   for index, text in ipairs(texts) do parts[index] = caught(prepared, settings, text) end
   local answers = answers_to(parts)
   for index, part in ipairs(parts) do
-    if part.blocks then
-      local made = caught(part.writer.blocks, part.writer, part.blocks, answers)
-      if made.problem then parts[index] = made
-      else
-        written[#written + 1] = made
-        places[#places + 1] = part
-      end
+    if part.blocks then parts[index] = caught(with_lists, part, answers) end
+    elements.extend(lists, parts[index].lists or {})
+  end
+  local written, at = write_each(lists), 1
+  for _, part in ipairs(parts) do
+    if part.lists then
+      local count = #part.lists
+      part.text = part.writer:joined(written[at], table.move(written, at + 1, at + count - 1, 1, {}))
+      at = at + count
     end
   end
-  for index, text in ipairs(write_each(written)) do places[index].text = text end
   return parts
 end
 

@@ -17,11 +17,10 @@ local function is_wiki_link(link) return elements.has_class(link, "wikilink") or
 local Writer = {}
 Writer.__index = Writer
 
--- `write(list)` returns the Markdown of each, a list of blocks. `settings.notes`: of a section, whose notes get labels
--- with that mark, as other sections of the text have notes, too.
-function _M.new(marks, settings, write)
+-- `settings.notes`: of a section, whose notes get labels with that mark, as other sections of the text have notes, too.
+function _M.new(marks, settings)
   return setmetatable({
-    marks = marks, language = settings.language, write = write,
+    marks = marks, language = settings.language,
     before = settings.notes and settings.notes .. "-" or "", defined = settings.notes and settings.notes .. "=" or ""
   }, Writer)
 end
@@ -168,7 +167,7 @@ function Writer:first_filter()
   }
 end
 
--- Returns blocks; notes are references, with their texts at the end.
+-- Returns blocks, in which notes are references, and the blocks of each note.
 function Writer:with_notes(blocks)
   local labels, texts = {}, {}
   blocks = walk.blocks(blocks, {
@@ -192,18 +191,20 @@ function Writer:with_notes(blocks)
     return elements.has_class(found, "note-name") and {} or nil
   end
   blocks = walk.blocks(blocks, { Span = span })
-  if #texts == 0 then return blocks end
-  -- Without an empty line after it, a line would take the first note for its own text.
-  local last = blocks[#blocks]
-  if last and last.t == "Plain" then blocks[#blocks] = elements.para(last.content) end
-  for number, text in ipairs(self.write(texts)) do
-    text = text:gsub("\n+$", ""):gsub("\n([^\n])", "\n    %1")
-    blocks[#blocks + 1] = elements.raw_block("[^" .. self.defined .. number .. "]: " .. text)
-  end
-  return blocks
+  return blocks, texts
 end
 
--- `answers`: by kind and target `page` and `href`, or `href`, or neither. Returns blocks of Markdown.
+-- Returns the Markdown of blocks with that of their notes at its end.
+function Writer:joined(body, notes)
+  local out = { body:find("%S") and body or nil }
+  for number, text in ipairs(notes) do
+    text = text:gsub("\n+$", ""):gsub("\n([^\n])", "\n    %1")
+    out[#out + 1] = "[^" .. self.defined .. number .. "]: " .. text .. "\n"
+  end
+  return #out == 0 and body or table.concat(out, "\n")
+end
+
+-- `answers`: by kind and target `page` and `href`, or `href`, or neither. Returns what `with_notes` does.
 function Writer:blocks(blocks, answers)
   self.answers = answers
   blocks = walk.blocks(blocks, { Figure = blocks_of.figure })
