@@ -7,7 +7,7 @@ import { MongoClient } from 'mongodb'
 import { readConfig } from '../src/config.js'
 import { counted } from '../src/readable.js'
 import { compareWithRebuilt } from '../src/words/compare.js'
-import { createIndex, currentFile, makeCurrent, openExisting, stateIn } from '../src/words/file.js'
+import { createIndex, currentFile, lockIn, makeCurrent, openExisting, stateIn } from '../src/words/file.js'
 import { isLocked } from '../src/words/lock.js'
 import { clusterTimeOf, createSource, identityOf } from '../src/words/source.js'
 import { sweep } from '../src/words/sweep.js'
@@ -46,7 +46,7 @@ const COMMANDS = {
     process.stdout.write([
       `index    ${file}, ${(statSync(file).size / 1e6).toFixed(1)} MB`,
       `pages    ${pages}${state.building ? `, and it is being built: at “${state.swept}”` : ''}`,
-      `wiki     ${await isLocked(folder) ? 'keeps it up' : 'none keeps it up'}`,
+      `wiki     ${await isLocked(lockIn(folder)) ? 'keeps it up' : 'none keeps it up'}`,
       ...state.failing_since_ms === null ? [] : [`failing  since ${new Date(state.failing_since_ms).toISOString()}`],
       ...state.pending_since_ms === null ? [] : [`behind   since ${new Date(state.pending_since_ms).toISOString()}`]
     ].join('\n') + '\n')

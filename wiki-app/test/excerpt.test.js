@@ -36,6 +36,14 @@ test('an excerpt marks hits with and without accents, and shows where text is le
   assert.match(marked(excerpt(long, 'needle')), /^… (before ){8}‹needle› (after ){20,29}…$/)
   assert.equal(marked(excerpt('nothing of it', 'zebra')), 'nothing of it')
   assert.equal(marked(excerpt('', 'zebra')), '')
+  for (const [content, q, hits] of [
+    ['配置nginx的缓**存**。缓\n存', '缓存 nginx', '配置‹nginx›的‹缓存›。‹缓 存›'],
+    ['用nginx 缓存, nginxx缓存', 'nginx缓存', '用‹nginx 缓存›, nginxx缓存'],
+    ['缓存，缓', '缓 缓存', '‹缓存›，‹缓›'],
+    ['第１章 １１章', '第1章 11', '‹第１章› ‹１１›章'],
+    ['กี่ ก กา', 'ก', 'กี่ ‹ก› ‹ก›า'],
+    ['हिन्दी हिन्द', 'हिन्दी', '‹हिन्दी› हिन्द']
+  ]) assert.equal(marked(excerpt(content, q)), hits)
 })
 
 test('a hit that no reader sees, in an address, gives way to one that is seen', () => {
@@ -57,6 +65,9 @@ test('an excerpt is short and on one line for every text and query, and hostile 
     assert.ok(text.length <= 260 && !/[\n\t]/.test(text), text)
     assert.ok(!/[\uD800-\uDBFF](?![\uDC00-\uDFFF])/.test(text) || /\p{Cs}/u.test(content))
   }))
+  for (const q of ['\u094D'.repeat(99), 'กี'.repeat(100), '㌖'.repeat(200), 'a\u0316'.repeat(99)]) {
+    assert.ok(excerpt(`${'क\u094D\u094D\u0E35'.repeat(8_000)} x`, q).length > 0)
+  }
   for (const part of HOSTILE) {
     const content = `${part.repeat(Math.ceil(600 / part.length))} needle ${part.repeat(Math.ceil(32_768 / part.length))}`
     assert.match(marked(excerpt(content, 'needle')), /‹needle›|^(?!.*needle)/)

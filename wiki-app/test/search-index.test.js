@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { chmodSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync, existsSync, mkdtempSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { describe, test } from 'node:test'
@@ -10,7 +12,9 @@ import { freePorts } from '@stevec/harness/ports'
 import { waitUntil } from '@stevec/harness/processes'
 import mongoose from 'mongoose'
 import { createTestbed } from '../torture/testbed.js'
-import { currentFile } from '../src/words/file.js'
+import { plainLetters } from '../src/pages/letters.js'
+import { createIndex, currentFile } from '../src/words/file.js'
+import { takeLock } from '../src/words/lock.js'
 import { openSqlite } from '../src/words/sqlite.js'
 import { matchOf, plainWords, queryOf } from '../src/words/terms.js'
 import { BROWSER, createLog, get, readMetrics, save, untilFound, untilIndexed, useWiki } from './helper.js'
@@ -74,6 +78,11 @@ describe('what a query is', () => {
       ['title:x NEAR(a b) c* ^d {e}', '"title" OR "x" OR "near" OR "a" OR "b" OR "c" OR "d" OR "e"'],
       ['snake_case', '"snake_case"'],
       ['pre-market', '"pre" OR "market"'],
+      ['nginx 缓存', '"nginx" OR "缓 存"'],
+      ['"nginx缓存" -配置 第3章', '("nginx 缓 存" AND ("nginx 缓 存" OR "第 3 章")) NOT ("配 置")'],
+      ['"nginx，缓存"', '"nginx 缓 存"'],
+      ['ＡＢＣ ｻｰﾊﾞｰ か\u3099', '"abc" OR "サ ー バ ー" OR "が"'],
+      ['\u{20BB7}野家 กี่ปี 서울은', '"\u{20BB7} 野 家" OR "กี่ ปี" OR "서울은"'],
       ['"open', '"open"'],
       ['-only', null],
       ['((( " " *', null],
@@ -84,6 +93,34 @@ describe('what a query is', () => {
   test('a long text has the same words as its parts', async () => {
     const text = 'Čebele in Đorđe, ﬁne. '.repeat(20_000)
     assert.equal(await plainWords(text), 'cebele in dorde, fine. '.repeat(20_000))
+    const han = '\u{20BB7}'.repeat(150_000)
+    assert.equal(await plainWords(`č${han}`), `c${' \u{20BB7} '.repeat(150_000)}`)
+  })
+
+  test('scripts with spaces between words have the words that they had', async () => {
+    for (const text of [
+      'snake_case, naïve “Čebele” — 2°', 'Ελλάς', 'Ёлка', 'שלום עולם',
+      'مرحبا بالعالم', 'हिन्दी में', '서울에서 왔다', 'བོད་', '😀😀'
+    ]) assert.equal(await plainWords(text), plainLetters(text))
+  })
+
+  test('a long run of Han lets other requests in, and takes a few bytes a character', async (t) => {
+    const directory = temporaryFolder(t)
+    const index = await createIndex(directory, { database: 'x', lasting: false, clusterTime: '0' })
+    t.after(() => index.close())
+    const run = Array.from({ length: 100_000 }, (_, at) => String.fromCharCode(0x4E00 + at * 7_919 % 20_000)).join('')
+    let turns = 0
+    const count = () => { turns++; ticking = setImmediate(count) }
+    let ticking = setImmediate(count)
+    const words = await plainWords(run)
+    clearImmediate(ticking)
+    assert.ok(turns > 0)
+    assert.equal(words.replaceAll(' ', ''), run)
+    await index.apply({ texts: [{ name: 'run', revision: 1, content: run }], gone: [], state: {} })
+    await index.all('pragma wal_checkpoint(truncate)')
+    assert.ok(statSync(index.file).size < 10 * run.length, `${statSync(index.file).size} bytes`)
+    const match = matchOf(queryOf(run.slice(50_000, 50_190)))
+    assert.deepEqual(await index.all('select rowid from words where words match ?', match), [{ rowid: 1 }])
   })
 })
 
@@ -105,7 +142,8 @@ test('hostile queries are answered as text, whatever they would mean to SQLite',
   for (const q of [
     'title:near', 'NEAR(near not)', 'near AND', 'NOT near', '^near', 'nea*', '{title content}: near', '"near" + "not"',
     'near\'; drop table words; --', 'words(words)', '- - -', '"" "" ""', '\u{1F600} near', 'rank:bm25', '+near',
-    `${'near '.repeat(39)}`, `${'"near not" '.repeat(18)}`, 'a"b"c"d"e', '\u0301\u0301', 'ﬁﬁﬁ ＂near＂'
+    `${'near '.repeat(39)}`, `${'"near not" '.repeat(18)}`, 'a"b"c"d"e', '\u0301\u0301', 'ﬁﬁﬁ ＂near＂',
+    '㌖'.repeat(200), '缓'.repeat(200), '缓 存 '.repeat(40), '缓"存', '-缓', 'กี่'.repeat(60)
   ]) {
     const { statusCode, body } = await get(app, `/api/v1/search?q=${encodeURIComponent(q)}`)
     assert.equal(statusCode, 200, `${q}: ${body}`)
@@ -215,6 +253,27 @@ test('an index that is damaged, of another database or of another version is thr
   }
   assert.equal((await command(uri, directory, 'verify')).code, 0)
   assert.equal(readdirSync(directory).filter((name) => name.endsWith('.db')).length, 1, 'the others are removed')
+})
+
+test('the index of an earlier version stays beside a new one until no wiki of that version runs', async (t) => {
+  const [directory, uri] = [temporaryFolder(t), wiki.freshUri()]
+  const former = ['current', 'words-00000000-0000-4000-8000-000000000000.db']
+  symlinkSync(former[1], path.join(directory, former[0]))
+  writeFileSync(path.join(directory, former[1]), 'as it was')
+  const there = () => former.filter((name) => readdirSync(directory).includes(name))
+  const other = await takeLock(path.join(directory, 'writer.lock'))
+  const settings = { MONGODB_URI: uri, SEARCH_DIRECTORY: directory }
+  const first = await wiki.build(t, settings)
+  await save(first, 'a', '缓存')
+  await untilFound(first, encodeURIComponent('存'), 1)
+  await untilBuilt(first)
+  await first.close()
+  assert.deepEqual(there(), former)
+
+  other?.free()
+  const second = await wiki.build(t, settings)
+  assert.ok(await waitUntil(() => there().length === 0, WAIT_MAX_MS))
+  await untilFound(second, encodeURIComponent('存'), 1)
 })
 
 test('while pages are dropped and restored, the index becomes that of the new ones', async (t) => {

@@ -40,6 +40,13 @@ test('a query finds titles that begin with it, and titles whose words begin with
     ['red_bee', 'Red bee', 'begins'], ['bee -red', 'Bee, red', null], ['bee -red', 'Bee reduced', 'elsewhere'],
     ['bee -red', 'A bee', 'elsewhere'], ['"red bee"', 'A red bee', 'elsewhere'], ['c++', 'C++', 'begins'],
     ['.*', 'Anything', null],
+    ['缓存', 'nginx缓存配置', 'elsewhere'], ['缓存 ngin', '用nginx做缓存', 'elsewhere'],
+    ['缓存 ngin', '缓解', null],
+    ['nginx缓存', 'The nginx 缓存', 'elsewhere'], ['第10章 書', '書の第10章', 'elsewhere'],
+    ['書 第1章', '書の第10章', null], ['nginx -缓存', '用nginx做缓存的', null],
+    ['缓存 -nginx', '用nginx做缓存', null],
+    ['缓存 -ngi', '用nginx做缓存', 'elsewhere'], ['แฟ ร้าน', 'ร้านกาแฟ', 'elsewhere'],
+    ['대학', '서울대학교', 'elsewhere'],
     ['a b c d e f g h i j k l m n o p q r s t zebra', 'a b c d e f g h i j k l m n o p q r s t', 'elsewhere']
   ])) assert.equal(found(q, name), how, `${q} in ${name}`)
   assert.equal(titleQuery(' _ '), null)

@@ -58,6 +58,44 @@ test('titles and texts are found without accents, titles also by the beginnings 
   assert.deepEqual(await names('cebe'), ['Čebela', 'Dolgi rok čebele'])
 })
 
+test('what is written without spaces is found within a longer run, in titles and in texts', async (t) => {
+  const app = await wiki.build(t)
+  for (const [name, content] of [
+    ['用nginx做缓存', '这台服务器的**缓**存配置在这里。'],
+    ['缓', '存储与缓慢'],
+    ['Talk:用nginx做缓存', '缓存缓存缓存缓存'],
+    ['nginx', 'Its cache: nginx的\n缓存, and more of nginx.'],
+    ['吉野家', '東京の\u{20BB7}野家はﾗｰﾒﾝのお店ではありません。ＡＢＣ１２３'],
+    ['ร้าน', 'ร้านกาแฟที่มีน้ำดื่ม'],
+    ['여행', '서울에서 왔다'],
+    ['시청', '서울시청 앞']
+  ]) assert.equal((await save(app, name, content)).statusCode, 201)
+  await untilIndexed(app)
+  const found = async (/** @type {string} */ q) => textHits((await search(app, q)).body)
+  assert.deepEqual(await found('缓存'), ['用nginx做缓存', 'nginx', 'Talk:用nginx做缓存'], 'talk comes last')
+  assert.deepEqual(await found('配置'), ['用nginx做缓存'])
+  assert.deepEqual(await found('缓存 -配置'), ['nginx', 'Talk:用nginx做缓存'])
+  assert.deepEqual((await found('nginx 配置')).sort(), ['Talk:用nginx做缓存', 'nginx', '用nginx做缓存'])
+  assert.deepEqual(await found('"nginx 的缓存"'), ['nginx'])
+  assert.deepEqual(await found('nginx的缓存'), ['nginx'])
+  for (const q of ['東京', 'ラーメン', 'ﾗｰﾒﾝ', 'お店', '\u{20BB7}', '\u{20BB7}野家', 'abc123']) {
+    assert.deepEqual(await found(q), ['吉野家'], q)
+  }
+  for (const q of ['กาแฟ', 'น้ำ']) assert.deepEqual(await found(q), ['ร้าน'], q)
+  for (const q of ['การ', 'นำ', '京東', '置配']) assert.deepEqual(await found(q), [], q)
+  assert.deepEqual(await found('서울'), ['여행'], 'Korean: words, with what stands at their end')
+
+  for (const [q, hit] of [
+    ['缓存', '的<mark>缓存</mark>配'], ['缓存', '的 <mark>缓存</mark>,'],
+    ['\u{20BB7}', 'の<mark>\u{20BB7}</mark>野'], ['ａｂｃ123', '<mark>ＡＢＣ１２３</mark>'],
+    ['ﾗｰﾒﾝ', 'は<mark>ﾗｰﾒﾝ</mark>の'], ['น้ำ', 'มี<mark>น้ำ</mark>ดื่ม'],
+    ['서울', '<mark>서울에서</mark> 왔다']
+  ]) assert.ok((await search(app, q)).body.includes(hit), hit)
+  assert.doesNotMatch((await search(app, '缓村 缓 顶')).body, /Did you mean/)
+  const { items } = (await get(app, `/api/v1/pages?q=${encodeURIComponent('缓存 nginx')}`)).json()
+  assert.deepEqual(items.map((/** @type {{name: string}} */ { name }) => name), ['Talk:用nginx做缓存', '用nginx做缓存'])
+})
+
 test('search results follow saves, renames and deletions', async (t) => {
   const app = await wiki.build(t)
   await save(app, 'a', 'unicorn')

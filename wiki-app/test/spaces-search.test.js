@@ -55,6 +55,7 @@ test('a member finds the pages and talk pages of one space that have all words',
     ['Team/mill', 'old\n\nmill, hive: none'],
     ['Talk:Team/mill', 'Is the *hive* at the mill?'],
     ['Team/gone', 'hive'],
+    ['Team/养蜂场', '在nginx的缓存里。'],
     ['Tea/x', 'hive mill bee'],
     ['Work/x', 'hive mill bee'],
     ['Talk:Work/x', 'hive mill bee']
@@ -74,6 +75,11 @@ test('a member finds the pages and talk pages of one space that have all words',
   assert.deepEqual(await found('"old mill"'), ['Team', 'Team/mill'])
   assert.deepEqual(await found('"old mill" -none'), ['Team'])
   assert.deepEqual(await found('hive -"a hive" -bee -old'), ['Talk:Team/mill'])
+  for (const q of ['缓存', '养蜂 缓存', '"nginx的缓存"', 'nginx', '蜂场 -hive']) {
+    assert.deepEqual(await found(q), ['Team/养蜂场'], q)
+  }
+  for (const q of ['缓里', '缓存 -蜂', '"nginx缓存"']) assert.deepEqual(await found(q), [], q)
+  assert.match((await read(app, searchUrl('缓存'))).body, /在nginx的<mark>缓存<\/mark>里/)
   for (const q of ['', ' ', '-hive', '"', '.*', '[a-z]', 'hive nowhere', '-', '$where', '\ud800', '\u0000']) {
     assert.deepEqual(await found(q), [], JSON.stringify(q))
   }

@@ -18,7 +18,8 @@ const INFLECTED = [
   ['sl', ['delati', 'delam', 'delajo', 'delamo', 'delal', 'delala', 'delali']],
   ['sl', ['nova', 'novega', 'novemu', 'novih', 'novimi', 'novo']],
   ['sl', ['stran', 'strani', 'stranema', 'stranmi', 'straneh']],
-  ['sl', ['jezik', 'jezika', 'jeziku', 'jezikom', 'jezikov', 'jezike', 'jezikih']]
+  ['sl', ['jezik', 'jezika', 'jeziku', 'jezikom', 'jezikov', 'jezike', 'jezikih']],
+  ['sl', ['도서관', '도서관은', '도서관에서', '도서관에서는', '도서관으로부터']]
 ]
 
 for (const [language, words] of INFLECTED) {
@@ -31,7 +32,7 @@ for (const [language, words] of INFLECTED) {
 
 test('short words, numbers and other scripts are their own stems, and different words keep different stems', () => {
   for (const language of /** @type {const} */ (['en', 'sl'])) {
-    for (const word of ['its', 'je', '2026', 'a1b2c3', 'дома', '東京', '']) {
+    for (const word of ['its', 'je', '2026', 'a1b2c3', 'дома', '東京', '집에서', '서울', '']) {
       assert.equal(stemOf(word, language), word)
     }
   }

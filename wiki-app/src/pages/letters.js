@@ -5,8 +5,8 @@ const PLAIN = new Map(Object.entries({
 const WITHOUT_DECOMPOSITION = new RegExp(`[${[...PLAIN.keys()].join('')}]`, 'g')
 /** Accents of any script. The vowel signs of a script belong to it, and kana need their voicing marks. */
 const ACCENT = /(?![\u3099\u309A])(?=\p{Mn})\p{Script=Inherited}/gu
-/** Blocks with letters that have accents: Latin, Greek, Cyrillic. */
-const ACCENTED = [[0xC0, 0x24F], [0x370, 0x52F], [0x1E00, 0x1FFF]]
+/** Blocks with letters that have accents: Latin, Greek, Cyrillic; and letters and digits as wide as Han. */
+const SPELT = [[0xC0, 0x24F], [0x370, 0x52F], [0x1E00, 0x1FFF], [0xFF10, 0xFF5A]]
 
 /** @param {string} text @returns {string} in lower case, without accents: `cebela` for `Čebela` */
 export const plainLetters = (text) => text
@@ -16,18 +16,21 @@ export const plainLetters = (text) => text
 /** @param {string} text @returns {string} a pattern that matches it literally, here and in the database */
 export const escapePattern = (text) => text.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')
 
+const MARK = /\p{M}/u
+
 /** Letters by what plainLetters makes of them; made at the first use. @type {Map<string, string> | undefined} */
 let spellings
 
 function findSpellings () {
   /** @type {Map<string, string>} */
   const found = new Map()
-  for (const [first, last] of ACCENTED) {
+  for (const [first, last] of SPELT) {
     for (let code = first; code <= last; code++) {
       const letter = String.fromCharCode(code)
-      if (!/\p{Ll}/u.test(letter)) continue
+      if (!/[\p{Ll}\p{Nd}]/u.test(letter)) continue
       const plain = plainLetters(letter)
-      if (plain !== letter && /^\p{L}{1,2}$/u.test(plain)) found.set(plain, (found.get(plain) ?? '') + letter)
+      if (plain === letter || !/^(?:\p{L}{1,2}|\p{Nd})$/u.test(plain)) continue
+      found.set(plain, (found.get(plain) ?? '') + letter)
     }
   }
   return found
@@ -35,7 +38,8 @@ function findSpellings () {
 
 /**
  * @param {string} word
- * @returns {string} the source of a pattern, with the flags `iu`, that matches the word with or without accents
+ * @returns {string} the source of a pattern, with the flags `iu`, that matches the word with or without accents. Marks
+ *   of its own have no others behind them: a long row of both would take a pattern very long
  */
 export function spellingsOf (word) {
   spellings ??= findSpellings()
@@ -56,6 +60,7 @@ export function spellingsOf (word) {
 
 /** @param {string} letter  plain */
 function oneOf (letter) {
+  if (MARK.test(letter)) return letter
   const others = spellings?.get(letter)
   return `${others === undefined ? escapePattern(letter) : `[${letter}${others}]`}\\p{Mn}*`
 }

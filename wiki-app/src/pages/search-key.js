@@ -1,9 +1,11 @@
 import { escapePattern, plainLetters } from './letters.js'
+import { isUnspaced, tokensOf, UNSPACED } from './unspaced.js'
 
 const DIGITS_MAX = 9
 /** Of more words in a query only the first count: each is looked for in every title. */
 const WORDS_MAX = 20
-const WORD = '[\\p{L}\\p{N}]'
+/** Of words that have spaces between them. Here and in the database (PCRE). */
+const LETTER = `(?![${UNSPACED}])[\\p{L}\\p{N}]`
 
 /** `A` before a number of one digit … `I` before one of nine or more: 2 sorts before 10. All else is in lower case. */
 const markOf = (/** @type {number} */ digits) => String.fromCharCode(64 + Math.min(digits, DIGITS_MAX))
@@ -35,15 +37,25 @@ export function titleQuery (q) {
   const tokens = plainLetters(q).split(/[\s_]+/u)
   const wordsOf = (/** @type {boolean} */ unwanted) => tokens
     .filter((token) => /^-./.test(token) === unwanted)
-    .flatMap((token) => token.match(/[\p{L}\p{N}]+/gu) ?? [])
+    .flatMap((token) => token.match(/[\p{L}\p{N}\p{M}]+/gu) ?? [])
     .slice(0, WORDS_MAX)
-    .map((word) => escapePattern(searchKey(word)))
-  const wanted = wordsOf(false).map((word) => `(?=.*(?<!${WORD})${withOpenEnd(word)})`).join('')
-  const unwanted = wordsOf(true).map((word) => `(?!.*(?<!${WORD})${word}(?!${WORD}))`).join('')
+    .map(wordPattern)
+  const wanted = wordsOf(false).map(({ before, word }) => `(?=.*${before}${withOpenEnd(word)})`).join('')
+  const unwanted = wordsOf(true).map(({ before, word, after }) => `(?!.*${before}${word}${after})`).join('')
   const within = `(?=.*${withOpenEnd(escapePattern(key).replace(/^[A-I](?=[0-9])/, ''))})`
   return {
     beginnings,
     elsewhere: `^(?!${beginnings.map(escapePattern).join('|')})${unwanted}(?:${wanted ? `${wanted}|` : ''}${within})`
+  }
+}
+
+/** @param {string} text  a word; in a title another may follow a character of Chinese without a space */
+function wordPattern (text) {
+  const tokens = tokensOf(text)
+  return {
+    before: isUnspaced(tokens[0]) ? '' : `(?<!${LETTER})`,
+    word: tokens.map((token) => escapePattern(searchKey(token))).join(' ?'),
+    after: isUnspaced(tokens[tokens.length - 1]) ? '' : `(?!${LETTER})`
   }
 }
 

@@ -1,4 +1,5 @@
-import { spellingsOf } from '../pages/letters.js'
+import { escapePattern, plainLetters, spellingsOf } from '../pages/letters.js'
+import { isUnspaced, tokensOf, UNSPACED } from '../pages/unspaced.js'
 import { plainText } from './plain-text.js'
 
 const WORDS_MAX = 20
@@ -9,6 +10,14 @@ const LOOK_BEFORE_CHARS = 600
 const LOOK_AFTER_CHARS = 1_200
 /** Hits in the address of a link, or in a tag, are not seen. */
 const HITS_TRIED = 5
+/** Of a word that the index has as several: nginx缓存. */
+const TOKENS_MAX = 20
+const LETTER = `(?![${UNSPACED}])[\\p{L}\\p{N}]`
+const NO_LETTER_BEFORE = `(?<!${LETTER})`
+const NO_LETTER_AFTER = `(?!${LETTER}|\\p{M})`
+const NO_MARK_AFTER = '(?!\\p{M})'
+/** Between characters of Chinese: where a line ends, Markdown, and the end of a sentence. The index has none of it. */
+const BETWEEN = '[\\s!-/:-@[-`{-~\u2010-\u206F\u3000-\u3003\u3008-\u3020\uFF01-\uFF0F\uFF1A-\uFF20]{0,3}'
 
 /**
  * @param {string} content  Markdown @param {string} q  as for `search.byText` @param {string[]} [forms]  of its answer
@@ -16,10 +25,7 @@ const HITS_TRIED = 5
  *   its order, not escaped
  */
 export function excerpt (content, q, forms = []) {
-  const words = [...(q.match(/[\p{L}\p{N}]+/gu) ?? []).slice(0, WORDS_MAX), ...forms].map(spellingsOf)
-  const pattern = words.length === 0
-    ? null
-    : new RegExp(`(?<![\\p{L}\\p{N}])(?:${words.join('|')})(?![\\p{L}\\p{N}])`, 'giu')
+  const pattern = patternOf([...(q.match(/[\p{L}\p{N}\p{M}]+/gu) ?? []).slice(0, WORDS_MAX), ...forms])
   for (const { start, end } of pattern === null ? [] : windowsOf(content, pattern)) {
     const text = plainText(content.slice(start, end))
     const at = text.search(/** @type {RegExp} */ (pattern))
@@ -27,6 +33,37 @@ export function excerpt (content, q, forms = []) {
   }
   const beginning = plainText(content.slice(0, LOOK_AFTER_CHARS))
   return piecesOf(beginning, 0, null, { before: false, after: content.length > LOOK_AFTER_CHARS })
+}
+
+/** @param {string[]} words @returns {RegExp | null} null: nothing is left of them */
+function patternOf (words) {
+  const all = words.flatMap(spellings).sort((one, other) => other.length - one.length)
+  const patterns = [true, false].flatMap((begins) => [true, false].flatMap((ends) => patternsOf(all, begins, ends)))
+  return patterns.length === 0 ? null : new RegExp(patterns.join('|'), 'giu')
+}
+
+/**
+ * Of all words that may have the same beside them: each condition takes time.
+ * @param {string[][]} all  tokens of words
+ * @param {boolean} begins  they begin with a character of a script without spaces
+ * @param {boolean} ends  they end with one
+ * @returns {string[]} one pattern, or none
+ */
+function patternsOf (all, begins, ends) {
+  const words = all
+    .filter((tokens) => isUnspaced(tokens[0]) === begins && isUnspaced(tokens[tokens.length - 1]) === ends)
+    .map((tokens) => tokens.map((token) => isUnspaced(token) ? escapePattern(token) : spellingsOf(token)).join(BETWEEN))
+  return words.length === 0
+    ? []
+    : [`${begins ? '' : NO_LETTER_BEFORE}(?:${words.join('|')})${ends ? NO_MARK_AFTER : NO_LETTER_AFTER}`]
+}
+
+/** @param {string} word @returns {string[][]} tokens of it, and as it is written where that is not plain */
+function spellings (word) {
+  const [plain, written] = [plainLetters(word), word.normalize('NFC')]
+    .map((each) => tokensOf(each).slice(0, TOKENS_MAX))
+  if (plain.length === 0) return []
+  return plain.some(isUnspaced) && plain.join() !== written.join() ? [plain, written] : [plain]
 }
 
 /** @param {string} content @param {RegExp} pattern */

@@ -1,6 +1,5 @@
 import { driverOf } from '../database/driver.js'
 import { retryAfter } from '../http/retry-after.js'
-import { plainLetters } from '../pages/letters.js'
 import { EXCERPT_FROM_CHARS, MAX_TIME_MS_EXPIRED, SEARCH_MAX_MS } from '../search/search.js'
 import { SearchTooLong } from '../words/errors.js'
 import { plainWords, queryOf } from '../words/terms.js'
@@ -89,7 +88,7 @@ function matcherOf ({ words, phrases, unwanted }) {
   if (wanted.length === 0) return null
   return async (name, content) => {
     // What is all ASCII is still as it was written.
-    const [title, text] = [plainLetters(name), (await plainWords(content)).toLowerCase()]
+    const [title, text] = [(await plainWords(name)).toLowerCase(), (await plainWords(content)).toLowerCase()]
     const isIn = (/** @type {ReturnType<typeof testOf>} */ test) => test(title) || test(text)
     return wanted.every(isIn) && !others.some(isIn)
   }

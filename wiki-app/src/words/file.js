@@ -1,16 +1,22 @@
 import { randomUUID } from 'node:crypto'
 import { readdirSync, readlinkSync, renameSync, rmSync, symlinkSync } from 'node:fs'
 import path from 'node:path'
+import { takeLock } from './lock.js'
 import { plainWords } from './terms.js'
 import { openSqlite } from './sqlite.js'
 
 /** @import {Sqlite} from './sqlite.js' */
 
-/** Changes with the tables, with the tokenizer and with what terms.js makes of a text. */
-const FORMAT = 1
+/**
+ * Changes with the tables, with the tokenizer and with what terms.js makes of a text. Files have it in their names:
+ * while a wiki is upgraded, both versions may run, each with its own index. What it was goes to FORMER.
+ */
+const FORMAT = 2
 /** The link to the file that counts: a new file takes the place of another without a moment in between. */
-const CURRENT = 'current'
-const FILE = /^words-[0-9a-f-]{36}\.db(?:-wal|-shm|-journal)?$/
+const CURRENT = `current-${FORMAT}`
+const FILE = new RegExp(`^words-${FORMAT}-[0-9a-f-]{36}\\.db(?:-wal|-shm|-journal)?$`)
+/** What earlier formats have left. */
+const FORMER = [{ lock: 'writer.lock', files: /^(?:current|words-[0-9a-f-]{36}\.db(?:-wal|-shm|-journal)?)$/ }]
 const CACHE_KIB = 2_048
 /** Beyond it the write-ahead log is cut after a checkpoint. */
 const LOG_MAX_BYTES = 8_388_608
@@ -102,7 +108,7 @@ export async function openExisting (file) {
  * @param {string} folder @param {{database: string, lasting: boolean, clusterTime: string}} options
  */
 export async function createIndex (folder, { database, lasting, clusterTime }) {
-  const file = path.join(folder, `words-${randomUUID()}.db`)
+  const file = path.join(folder, `words-${FORMAT}-${randomUUID()}.db`)
   const sqlite = await openSqlite(file)
   await sqlite.exec(`pragma journal_mode = wal; ${settings(lasting)} begin; ${TABLES}`)
   await sqlite.all('insert into state values (1, ?, null, ?, 1, \'\', null, null)', database, clusterTime)
@@ -131,6 +137,20 @@ function removeOthers (folder) {
     if (FILE.test(name) && !name.startsWith(path.basename(current))) rmSync(path.join(folder, name), { force: true })
   }
 }
+
+/** Where no earlier version of the wiki writes any more. @param {string} folder */
+export async function removeFormer (folder) {
+  for (const { lock: name, files } of FORMER) {
+    const left = readdirSync(folder).filter((each) => files.test(each))
+    const lock = left.length === 0 ? null : await takeLock(path.join(folder, name))
+    if (lock === null) continue
+    for (const each of left) rmSync(path.join(folder, each), { force: true })
+    lock.free()
+  }
+}
+
+/** @param {string} folder @returns {string} the lock of the process that writes there */
+export const lockIn = (folder) => path.join(folder, `writer-${FORMAT}.lock`)
 
 /** @param {Sqlite} sqlite @returns {Promise<State>} */
 export const stateIn = async (sqlite) => (await sqlite.all('select * from state'))[0]

@@ -1,12 +1,12 @@
-import path from 'node:path'
 import { isBusy, openSqlite } from './sqlite.js'
 
 /**
  * Of several processes with one folder, one writes. The kernel frees the lock of a process that dies.
- * @param {string} folder @returns {Promise<{free: () => void} | null>} null: another process has it
+ * @param {string} file  made if there is none
+ * @returns {Promise<{free: () => void} | null>} null: another process has it
  */
-export async function takeLock (folder) {
-  const lock = await openSqlite(path.join(folder, 'writer.lock'), { busyMaxMs: 0 })
+export async function takeLock (file) {
+  const lock = await openSqlite(file, { busyMaxMs: 0 })
   try {
     await lock.exec('begin exclusive')
     return { free: lock.close }
@@ -17,9 +17,9 @@ export async function takeLock (folder) {
   }
 }
 
-/** @param {string} folder @returns {Promise<boolean>} whether a process writes there now */
-export async function isLocked (folder) {
-  const lock = await takeLock(folder)
+/** @param {string} file @returns {Promise<boolean>} whether a process has it now */
+export async function isLocked (file) {
+  const lock = await takeLock(file)
   lock?.free()
   return lock === null
 }

@@ -1,3 +1,4 @@
+import { isUnspaced, tokensOf } from '../pages/unspaced.js'
 import { NoIndex, TooLong } from './errors.js'
 import { currentFile, discard, openExisting, stateIn } from './file.js'
 import { similarTo } from './similar.js'
@@ -158,10 +159,12 @@ async function hasAtMost (sqlite, match, most) {
 }
 
 /**
- * @param {Sqlite} sqlite @param {string[]} words @param {Language} language
+ * @param {Sqlite} sqlite @param {string[]} all  words of a query @param {Language} language
  * @returns {Promise<Pick<Hits, 'forms' | 'corrections'>>}
  */
-async function othersOf (sqlite, words, language) {
+async function othersOf (sqlite, all, language) {
+  // Characters of a script without spaces (terms.js) have neither forms nor neighbours.
+  const words = all.filter((word) => !tokensOf(word).some(isUnspaced))
   const forms = await formsOf(sqlite, words, language)
   const stems = new Set(forms.map((form) => stemOf(form, language)))
   const similar = new Map()

@@ -21,6 +21,15 @@ const SLOVENE_ENDINGS = [
   'is', 'es', 'il', 'al', 'el', 'it', 'at', 'a', 'e', 'i', 'o', 'u'
 ].sort((one, other) => other.length - one.length)
 
+/** What Korean writes at the end of a word, where other languages have words of their own. Several may follow. */
+const PARTICLES = [
+  '은', '는', '이', '가', '을', '를', '의', '에', '에서', '에게', '한테', '께', '도', '만',
+  '와', '과', '로', '으로', '이나', '하고', '까지', '부터', '처럼', '보다', '마다'
+]
+const AT_END = new RegExp(`(?<=^.{2,})(?:${PARTICLES.join('|')})+$`)
+/** Longer ones would only cost time. */
+const HANGUL = /^[가-힣]{3,30}$/
+
 /** @type {Record<Language, (word: string) => string>} */
 const STEMMERS = {
   // https://tartarus.org/martin/PorterStemmer/
@@ -36,8 +45,11 @@ const STEMMERS = {
  * @param {string} word  as it is indexed @param {Language} language
  * @returns {string} the word itself if it has no ending
  */
-export const stemOf = (word, language) =>
-  word.length < WORD_MIN_CHARS || !LATIN.test(word) ? word : STEMMERS[language](word)
+export function stemOf (word, language) {
+  // Whatever the language is: no other one is written so.
+  if (HANGUL.test(word)) return word.replace(AT_END, '')
+  return word.length < WORD_MIN_CHARS || !LATIN.test(word) ? word : STEMMERS[language](word)
+}
 
 /** @param {string} word @param {string} stem @returns {string} how all words with this stem may begin */
 export function beginningOf (word, stem) {

@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { plainLetters } from '../pages/letters.js'
+import { separated, tokensOf } from '../pages/unspaced.js'
 
 /** A search takes no more. */
 const QUERY_MAX_CHARS = 200
@@ -8,6 +9,8 @@ const WORDS_MAX = 20
 const NOT_ASCII = /[\u0080-\uffff]/
 /** What keeps other requests waiting is bounded: some milliseconds of work. */
 const CHUNK_CHARS = 65_536
+/** Before a character of Chinese a text can be cut as well: it is not composed with what stands before it. */
+const CUT = /\s|(?=[\u4E00-\u9FFF\uD840-\uD8BF])/
 /** Letters, digits and marks, as the tokenizer has them (file.js). Its other characters separate words. */
 const WORD = /[\p{L}\p{N}\p{M}]+(?:_+[\p{L}\p{N}\p{M}]+)*/gu
 const PART = /(-?)"([^"]*)(?:"|$)|(-?)([^\s"]+)/gu
@@ -15,36 +18,39 @@ const PART = /(-?)"([^"]*)(?:"|$)|(-?)([^\s"]+)/gu
 /**
  * @param {string} text  of any length
  * @returns {Promise<string>} the text as it is indexed: in lower case and without accents where it is not ASCII, which
- *   the tokenizer folds itself
+ *   the tokenizer folds itself; each character of a script without spaces is a word
  */
 export async function plainWords (text) {
   if (!NOT_ASCII.test(text)) return text
   let plain = ''
   for (let at = 0; at < text.length;) {
     const end = endOfChunk(text, at)
-    plain += plainLetters(text.slice(at, end))
+    plain += separated(plainLetters(text.slice(at, end)))
     at = end
     if (at < text.length) await nextTurn()
   }
   return plain
 }
 
-/** Between two words, if there is a space within a second chunk. @param {string} text @param {number} start */
+/** Between two words, if they end within a second chunk. @param {string} text @param {number} start */
 function endOfChunk (text, start) {
   const least = start + CHUNK_CHARS
   if (least >= text.length) return text.length
-  const space = text.slice(least, least + CHUNK_CHARS).search(/\s/)
-  return space === -1 ? least + CHUNK_CHARS : least + space
+  const cut = text.slice(least, least + CHUNK_CHARS).search(CUT)
+  return cut === -1 ? least + CHUNK_CHARS : least + cut
 }
 
-/** @typedef {{words: string[], phrases: string[], unwanted: string[]}} Query  words as such, the others quoted */
+/**
+ * Words as such, the others quoted. A word of a script without spaces is its characters, with spaces between them.
+ * @typedef {{words: string[], phrases: string[], unwanted: string[]}} Query
+ */
 
 /** @param {string} q  words, "phrases in quotes", -excluded words and -"excluded phrases" @returns {Query} */
 export function queryOf (q) {
   /** @type {Query} */
   const found = { words: [], phrases: [], unwanted: [] }
   for (const [, notPhrase, phrase, notWords, words] of plainLetters(q).matchAll(PART)) {
-    const all = (phrase ?? words).match(WORD) ?? []
+    const all = ((phrase ?? words).match(WORD) ?? []).map((word) => tokensOf(word).join(' '))
     if (all.length === 0) continue
     if (notPhrase || notWords) found.unwanted.push(quoted(all))
     else if (phrase !== undefined) found.phrases.push(quoted(all))

@@ -1,5 +1,6 @@
 import { retryAfter } from '../http/retry-after.js'
 import { NoIndex, reasonOf, SearchTooLong, SearchUnavailable, TooLong } from './errors.js'
+import { lockIn } from './file.js'
 import { openFolder } from './folder.js'
 import { isLocked } from './lock.js'
 import { createReaders } from './readers.js'
@@ -125,7 +126,7 @@ async function freshnessOf ({ folder, readers, writer }) {
     const { building, pending_since_ms: pending, failing_since_ms: failing } = await readers.state()
     const sinceMs = Math.min(pending ?? Infinity, failing ?? Infinity, own?.behindSinceMs ?? Infinity)
     const ms = sinceMs === Infinity ? 0 : Date.now() - sinceMs
-    const isAlone = writer === null && !await isLocked(folder.path)
+    const isAlone = writer === null && !await isLocked(lockIn(folder.path))
     return {
       building: building !== 0,
       behindMs: ms < BEHIND_MIN_MS ? 0 : ms,

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { currentFile, discard, openIndex } from './file.js'
+import { currentFile, discard, lockIn, openIndex, removeFormer } from './file.js'
 import { followChanges, isPositionLost } from './follower.js'
 import { takeLock } from './lock.js'
 import { isCorrupt } from './sqlite.js'
@@ -128,7 +128,10 @@ export function createWriter ({ connection, collection, folder, log }) {
           await index.setState({ pending_since_ms: null, ...position ? { position: JSON.stringify(position) } : {} })
         })
       }).finally(() => over.abort())),
-      guarded(sweep(index, source, { exclusive, signal: either }).then((pages) => { indexed += pages }))
+      guarded(sweep(index, source, { exclusive, signal: either }).then((pages) => {
+        indexed += pages
+        return signal.aborted ? undefined : removeFormer(folder.path).catch(cannotRemove)
+      }))
     ])
     if (errors.length > 0 && !signal.aborted) throw errors[0]
   }
@@ -155,6 +158,9 @@ export function createWriter ({ connection, collection, folder, log }) {
     return { settleMs: isLate ? SETTLE_MS : null }
   }
 
+  /** @param {Error} error */
+  const cannotRemove = ({ message }) => log.warn(`the index of an earlier version cannot be removed: ${message}`)
+
   /** @param {Index} index */
   function refuseOther (index) {
     if (currentFile(folder.path) !== index.file) throw new Replaced()
@@ -171,7 +177,7 @@ export function createWriter ({ connection, collection, folder, log }) {
     for (let pauseMs = RETRY_MIN_MS; !signal.aborted;) {
       try {
         if (connection.db) {
-          lock ??= await takeLock(folder.path)
+          lock ??= await takeLock(lockIn(folder.path))
           if (lock !== null) await lead()
         }
         pauseMs = connection.db && lock === null ? LOCK_RETRY_MS : RETRY_MIN_MS
