@@ -93,7 +93,8 @@ test('what is written without spaces is found within a longer run, in titles and
   ]) assert.ok((await search(app, q)).body.includes(hit), hit)
   assert.doesNotMatch((await search(app, '缓村 缓 顶')).body, /Did you mean/)
   const { items } = (await get(app, `/api/v1/pages?q=${encodeURIComponent('缓存 nginx')}`)).json()
-  assert.deepEqual(items.map((/** @type {{name: string}} */ { name }) => name), ['Talk:用nginx做缓存', '用nginx做缓存'])
+  const names = items.map((/** @type {{name: string}} */ { name }) => name)
+  assert.deepEqual(names, ['Talk:用nginx做缓存', '用nginx做缓存'])
 })
 
 test('search results follow saves, renames and deletions', async (t) => {
