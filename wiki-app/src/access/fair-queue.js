@@ -10,16 +10,16 @@ import { createTurns } from '../http/waiting.js'
  */
 export function createFairQueue ({ waitingMax, waitingPerKeyMax }) {
   /** @returns {WaitingLine<Waiting>} */
-  const create = () => createTurns(waitingMax, waitingPerKeyMax)
+  const create = () => createTurns(waitingMax, { mostOfANetwork: waitingPerKeyMax })
   const queues = { first: create(), others: create() }
   let running = false
 
   async function runAll () {
     running = true
     for (;;) {
-      const queue = queues.first.length > 0 ? queues.first : queues.others
-      if (queue.length === 0) break
-      await queue.take().run()
+      const next = queues.first.take() ?? queues.others.take()
+      if (next === undefined) break
+      await next.run()
     }
     running = false
   }

@@ -28,10 +28,12 @@ const COSTLY_WAITING_MIN = 8
 const PEOPLE_MS = 10_000
 /** While people read or write, a slot of costly reads rests for so many times as long as it has worked. */
 const REST_FACTOR = 3
-/** The same while so many wait as crawlers send and people do not; there is one slot then. */
-const SWEEP_REST_FACTOR = 19
-/** Of all processes: half of the old texts that nginx lets through. */
+/** While so many wait as crawlers send and people do not, there is one slot. */
 const SWEEP_WAITING = 8
+/** And after each costly read its slot is not for classes in which several wait, for so many times as long. */
+const SWEEP_REST_FACTOR = 79
+/** One is of a person, or of a crawler that is not in a hurry. */
+const SEVERAL = 2
 /** Work that waits for the processor takes longer, and so does the rest; it may have waited for something else. */
 const REST_MAX_MS = 10_000
 const SAFE = new Set(['GET', 'HEAD', 'OPTIONS'])
@@ -58,12 +60,18 @@ export function createConcurrencyLimits ({ waitMaxMs, workMaxMs, processes = 1, 
   const reads = createRequestQueue({ ...READS, ...own })
   const writes = createRequestQueue({ ...WRITES, ...own })
   const waitingMax = Math.max(COSTLY_WAITING_MIN, Math.floor(COSTLY_WAITING_MAX / processes))
+  let sweptRestEndsAt = -Infinity
   /** @type {WaitingLine<Queued>} */
-  const waiting = createTurns(waitingMax)
+  const waiting = createTurns(waitingMax, {
+    mayBegin: (count) => count < SEVERAL || !isSwept() || performance.now() >= sweptRestEndsAt
+  })
   const isSwept = () => arePeople() && waiting.length >= SWEEP_WAITING / processes
   const slotsMax = () => isSwept() ? 1 : Infinity
-  const restMs = (/** @type {number} */ ms) =>
-    arePeople() ? Math.min((isSwept() ? SWEEP_REST_FACTOR : REST_FACTOR) * ms, REST_MAX_MS) : 0
+  const restMs = (/** @type {number} */ ms) => {
+    const endsAt = performance.now() + Math.min(SWEEP_REST_FACTOR * ms, REST_MAX_MS)
+    sweptRestEndsAt = Math.max(sweptRestEndsAt, endsAt)
+    return arePeople() ? Math.min(REST_FACTOR * ms, REST_MAX_MS) : 0
+  }
   const costly = createRequestQueue({
     ...{ ...COSTLY, ...own, waiting, restMs, slotsMax },
     ...{ waitMaxMs: COSTLY_WAIT_FACTOR * waitMaxMs, waitMoreMs: COSTLY_WAIT_FACTOR * waitMaxMs }

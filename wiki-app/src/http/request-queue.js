@@ -48,8 +48,9 @@ export function createRequestQueue ({
   const isFree = () => waiting.length === 0 && hasSlot()
 
   function startWaiting () {
-    while (waiting.length > 0 && hasSlot()) {
+    while (hasSlot()) {
       const next = waiting.take()
+      if (next === undefined) return
       if (next.isGone()) next.refuse()
       else next.start()
     }

@@ -9,7 +9,7 @@
  * @typedef {object} WaitingLine
  * @property {number} length
  * @property {(work: W) => void} add  refuses it, or another one, when the line is full
- * @property {() => W} take  the next one, of at least one
+ * @property {() => W | undefined} take  the next one; undefined: there is none, or none may begin yet
  * @property {(isOver: (work: W) => boolean) => W[]} remove  those for which it is true
  */
 
@@ -20,7 +20,7 @@ export function createFirstComeFirstServed (most) {
   return {
     get length () { return line.length },
     add (work) { if (line.length < most) line.push(work); else work.refuse() },
-    take: () => /** @type {W} */ (line.shift()),
+    take: () => line.shift(),
     remove (isOver) {
       const { left, over } = divide(line, isOver)
       line = left
@@ -40,10 +40,14 @@ function divide (line, isOver) {
  * Classes take turns, and in each class the networks of clients do: much work of one delays the others by a turn. When
  * the line is full, new work replaces the newest of the longest network in the longest class. It is refused if its own
  * class and network are as long, but for one.
- * @template {Waiting} W @param {number} most @param {number} [mostOfANetwork]  in each class
+ * @template {Waiting} W @param {number} most
+ * @param {object} [options]
+ * @param {number} [options.mostOfANetwork]  in each class
+ * @param {(waiting: number) => boolean} [options.mayBegin]  whether the turn of a class, in which so much waits, has
+ *   come; default: always
  * @returns {WaitingLine<W>}
  */
-export function createTurns (most, mostOfANetwork = Infinity) {
+export function createTurns (most, { mostOfANetwork = Infinity, mayBegin = () => true } = {}) {
   /** Classes, and their networks, in the order of their turns. @type {Map<string, Map<string, W[]>>} */
   const classes = new Map()
   let count = 0
@@ -81,7 +85,8 @@ export function createTurns (most, mostOfANetwork = Infinity) {
     },
 
     take () {
-      const [[name, networks]] = classes
+      const [name, networks] = [...classes].find(([, each]) => mayBegin(sizeOf(each))) ?? []
+      if (name === undefined || networks === undefined) return undefined
       const [network] = networks.keys()
       const work = removeOne(name, network, 'shift')
       putLast(networks, network)
