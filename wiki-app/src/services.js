@@ -116,7 +116,7 @@ export function createServices (config, log, parts) {
   const store = watched(pages, metrics?.counted, tracing?.changing)
   const saving = createSaving({ config, log, store, shortLinks, renderer, models, database, redis, metrics })
   const history = createHistory(models, createHistories(models))
-  const people = peopleOf(file, { ...made, fanOut, config, log, database, models, history })
+  const people = peopleOf(file, { ...made, fanOut, spaces: begun, config, log, database, models, history })
   metrics?.addParts({ redis, queue, mail: people.digests, purges })
   const pictures = createPictures({ config, log, connection, createS3: parts.createS3, later, purges: stored.purges })
   const ofSpaces = { config, database, purges: stored.purges, later, people, renderer, log, pool: authors }

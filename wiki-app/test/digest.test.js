@@ -6,6 +6,7 @@ import { waitUntil } from '@stevec/harness/processes'
 import { BROWSER, createLog, get, readMetrics, save, useWiki } from './helper.js'
 import { linkIn, MAIL_WAIT_MS, quickly, refusal, SMTP_PASSWORD, startMailbox, subscribe } from './mailbox.js'
 import { bearer, cookieOf, peopleOnly, post, USERS } from './people.js'
+import { put, send } from './spaces.js'
 
 const wiki = useWiki()
 
@@ -112,6 +113,32 @@ test('an address is confirmed by a button behind a link, and then gets what chan
   await untilLookedAt(digests)
   await untilLookedAt(digests)
   assert.equal(mailbox.mails.length, before, 'nothing that is watched has changed')
+})
+
+test('a mail says how many private changes there are, and neither where nor what', async (t) => {
+  const mailbox = await startMailbox(t)
+  const { app, cookie, page } = await start(t, mailbox)
+  const grant = (/** @type {string} */ role) => send(app, '/edit/spaces/grant', { name: 'Team', group: 'g', role })
+  await send(app, '/edit/spaces', { name: 'Team' })
+  await send(app, '/edit/groups', { name: 'g' })
+  await send(app, '/edit/groups/add', { name: 'g', person: 'reader' })
+  await grant('reader')
+  assert.equal((await ask(app, 'PUT', '/pages/Team%2Fsecret')).statusCode, 204)
+  assert.match(await page(), /Of private pages, a mail says only how many/)
+  await subscribe(app, mailbox, cookie)
+  await put(app, 'Team/secret', { content: 'x', summary: 'hush' }, 'admin')
+  const [, mail] = await mailbox.until(2)
+  assert.equal(mail.subject, 'wiki.example: 1 change of what you watch')
+  assert.match(String(mail.text), /^1 change in private spaces: http:\/\/wiki\.example\/edit\/watching$/m)
+  assert.match(String(mail.html), /<a href="http:\/\/wiki\.example\/edit\/watching">1 change in private spaces<\/a>/)
+  assert.doesNotMatch([mail.text, mail.html, ...mail.headerLines.map(({ line }) => line)].join(), /Team|secret|hush/)
+
+  await grant('none')
+  await put(app, 'Team/secret', { content: 'y' }, 'admin')
+  await edit(app, 'a')
+  const [, , after] = await mailbox.until(3)
+  assert.match(String(after.text), /^a$/m)
+  assert.doesNotMatch(String(after.text), /private/, 'the role has ended')
 })
 
 test('what others wrote is text in a mail: no header, no line and no element more', async (t) => {

@@ -206,6 +206,9 @@ async function useSpace (send) {
     'search?space=Team&q=one', 'search?space=Team&q=two&after=Team', 'export?space=Team']) {
     await send('GET', `/edit/in/${url}`)
   }
+  await send('POST', '/edit/watch/Team/a', { watch: 'yes' })
+  for (const url of ['/edit/watch/Team/a', '/edit/watching']) await send('GET', url)
+  await send('POST', '/api/v1/watching/read', { read_mark: String(Date.now()) })
   const form = new FormData()
   form.append('file', new Blob([new Uint8Array(png(7))]), 'a.png')
   const { url: picture } = (await send('POST', '/edit/in/upload/Team', form, { accept: 'application/json' })).json()

@@ -1,4 +1,4 @@
-// What a private space has for itself: a search of its texts, and an export.
+// What a private space has for itself: a search of its texts, an export, and people that watch its pages.
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { ObjectId } from 'mongodb'
@@ -235,4 +235,77 @@ test('an export of a space has its files where the texts look for them, and no o
   assert.equal((await imported(other, rawPayload)).totals.created, 3)
   const { content } = await page(other, `${space}/Plan`)
   assert.ok(content.startsWith(`![a plan](/files/${one}.png) [č.html](/files/${two}/%C4%8D.html) (`), content)
+})
+
+test('a person watches private pages, and sees their changes while the space may be read', async (t) => {
+  const { app, db } = await start(t)
+  const by = 'teamreader'
+  for (const name of ['Team/a', 'Team/b', 'Work/w']) await put(app, name, { content: 'one' })
+  const watch = (/** @type {string} */ name, watch = 'yes', person = by) =>
+    send(app, `/edit/watch/${name}`, { watch }, person)
+  const api = async (path = '') => (await get(app, `/api/v1/watching${path}`, bearer(by))).json()
+  const seen = async () => (await api('/changes')).items.map((/** @type {any} */ { name, revision, space }) =>
+    [name, revision, space].join(' '))
+  const names = async () => (await api()).in_spaces.map((/** @type {any} */ { name, space }) => `${space}: ${name}`)
+  const grant = (/** @type {string} */ role, name = 'Team') =>
+    send(app, '/edit/spaces/grant', { name, group: 'readers', role }, 'teamadmin')
+
+  assert.match((await read(app, '/edit/in/wiki/Team/a')).body, /href="\/edit\/watch\/Team\/a"/)
+  for (const name of ['Team/a', 'Team/none', 'Work/w', 'Open']) assert.equal((await watch(name)).statusCode, 303, name)
+  const outsider = async (/** @type {string} */ name) => (await Promise.all([
+    watch(name, 'yes', 'editor'), read(app, `/edit/watch/${name}`, 'editor'),
+    send(app, `/api/v1/watching/pages/${encodeURIComponent(name)}`, {}, 'editor', 'PUT')
+  ])).map(({ statusCode, body }) => {
+    assert.equal(statusCode, 403, body)
+    return body.replaceAll(name, 'NAME').replace(/<code>[^<]*<\/code>|"request_id":"[^"]*"/g, '')
+  })
+  assert.deepEqual(await outsider('Team/a'), await outsider('Team/z'), 'as one that is not there')
+
+  await put(app, 'Talk:Team/a', { content: 'said' })
+  await put(app, 'Work/w', { content: 'two' })
+  await put(app, 'Team/b', { content: 'not watched' })
+  await save(app, 'Open', 'public', bearer('editor'))
+  await put(app, 'Team/a', { content: 'two', summary: 'a reason' })
+  const all = ['Team/a 2 Team', 'Open 1 ', 'Work/w 2 Work', 'Talk:Team/a 1 Team', 'Work/w 1 Work', 'Team/a 1 Team']
+  assert.deepEqual(await seen(), all)
+  assert.deepEqual(await names(), ['Team: Team/a', 'Team: Team/none', 'Work: Work/w'])
+  const first = await api('/changes?limit=4')
+  const { items: rest } = await api(`/changes?cursor=${first.next_cursor}`)
+  assert.deepEqual([first.items.length, rest.length], [4, 2], 'parts of both stores follow each other')
+  const { body: list } = await read(app, '/edit/watching')
+  assert.match(list, /href="\/edit\/in\/wiki\/Team\/a" dir="auto">Team\/a<\/a> <span[^>]*>\(private space <bdi>Team</)
+  assert.match(list, /href="\/edit\/in\/difference\/Team\/a\?from=1&amp;to=2"/)
+  assert.match(list, /Changes of private pages are not in the feed/)
+  assert.ok(first.items[0].new)
+  await send(app, '/api/v1/watching/read', { read_mark: first.read_mark }, by)
+  assert.ok((await api('/changes')).items.every((/** @type {any} */ item) => !item.new))
+  const { body: made } = await send(app, '/edit/watching/feed', {}, by)
+  const feed = await get(app, String(/\/feeds\/[\w-]{43}/.exec(made)?.[0]))
+  assert.match(feed.body, /<title>Open: /)
+  assert.doesNotMatch(feed.body, /Team\/|Work|a reason/)
+
+  await grant('none')
+  await send(app, '/edit/rename/Team/a', { to: 'Team/later' }, 'teameditor')
+  assert.deepEqual([await seen(), await names()], [['Open 1 ', 'Work/w 2 Work', 'Work/w 1 Work'], ['Work: Work/w']])
+  assert.doesNotMatch((await read(app, '/edit/watching')).body, /Team/)
+  assert.equal((await watch('Team/b')).statusCode, 403)
+  assert.equal((await read(app, '/edit/watch/Team/later')).statusCode, 403, 'nothing says what it is called now')
+  assert.match((await read(app, '/edit/watch/Team/none')).body, /Stop watching/)
+  assert.equal((await watch('Team/none', 'no')).headers.location, '/edit/watching')
+  assert.equal((await read(app, '/edit/watch/Team/none')).statusCode, 403)
+  await grant('reader')
+  assert.deepEqual(await names(), ['Work: Work/w', 'Team: Team/later'], 'the role is back')
+  assert.ok((await seen()).includes('Team/later 3 Team'))
+
+  // What is not shown leaves room for what is.
+  const others = Array.from({ length: 1_000 }, (_, index) => ({ name: `Tea/${index}`, since: new Date() }))
+  await grant('none', 'Tea')
+  const watchers = db.collection('space_watchers')
+  await watchers.updateOne({}, { $push: /** @type {any} */ ({ pages: { $each: others } }) })
+  assert.equal((await watch('Team/b')).headers.location, '/edit/watch/Team/b')
+  await send(app, '/api/v1/pages/Work%2Fw', {}, 'teameditor', 'DELETE')
+  assert.equal((await send(app, '/edit/spaces/remove', { name: 'Work' })).statusCode, 204)
+  assert.deepEqual(await names(), ['Team: Team/later', 'Team: Team/b'])
+  const stored = JSON.stringify(await watchers.findOne())
+  assert.ok(!stored.includes('Work') && stored.includes('Tea/900'), 'a space that is gone is forgotten')
 })

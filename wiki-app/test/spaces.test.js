@@ -219,10 +219,9 @@ test('all that is written goes to the space, and nothing crosses its border', as
   assert.match(await view('Talk:Team/moved'), /said/)
   assert.equal((await get(app, '/wiki/Team/b')).statusCode, 303)
 
-  for (const [url, payload] of /** @type {[string, object][]} */ ([['/edit/watch/Team/a', { watch: 'yes' }],
+  for (const [url, payload] of /** @type {[string, object][]} */ ([
     ['/edit/short-link/Team/a', {}], ['/api/v1/short-links', { page: 'Team/a' }],
-    ['/edit/protection', { name: 'Team/a' }], ['/api/v1/protections/Team%2Fa', {}],
-    ['/api/v1/watching/pages/Team%2Fa', {}]])) {
+    ['/edit/protection', { name: 'Team/a' }], ['/api/v1/protections/Team%2Fa', {}]])) {
     const answer = await send(app, url, payload, 'admin', url.endsWith('%2Fa') ? 'PUT' : 'POST')
     assert.deepEqual([answer.statusCode, /a name in a private space/.test(answer.body)], [409, true], url)
   }
@@ -298,13 +297,16 @@ test('once a space is made, no save that began before it lands in the public sto
   }
 })
 
-test('a person who is removed leaves all groups', async (t) => {
-  const { app } = await start(t)
+test('a person who is removed leaves all groups, and no list of private pages', async (t) => {
+  const { app, db } = await start(t)
   await makeSpace(app, 'Team')
   await send(app, '/edit/people', { name: 'Ana', role: 'reader' })
   assert.equal((await send(app, '/edit/groups/add', { name: 'readers', person: 'ana' })).statusCode, 204)
   assert.equal((await send(app, '/edit/groups/add', { name: 'readers', person: 'nobody' })).statusCode, 404)
+  const watchers = db.collection('space_watchers')
+  await watchers.insertOne({ _id: /** @type {any} */ ('ana'), pages: [] })
   await send(app, '/edit/people/remove', { name: 'Ana', sure: 'yes' })
+  assert.equal(await watchers.countDocuments(), 0)
   const { groups } = (await get(app, '/edit/groups', { accept: 'application/json', ...bearer('admin') })).json()
   assert.deepEqual(groups.map((/** @type {{members: string[]}} */ { members }) => members),
     [['teamadmin'], ['teameditor', `${WORD}er`], ['teamreader']])

@@ -64,7 +64,7 @@ test('a reader sees what others change in watched pages and what watched authors
     await edit(app, 'not written yet', 'it is now')
     assert.deepEqual((await changes(app)).shown, ['not written yet 1*', 'a 3*', 'b 1*', 'a 2*', 'a 1'])
     assert.deepEqual((await ask(app, 'reader', 'GET', '')).json(),
-      { pages: ['a', 'not written yet'], authors: ['admin'], ending: [] })
+      { pages: ['a', 'not written yet'], authors: ['admin'], ending: [], in_spaces: [] })
 
     assert.equal((await ask(app, 'reader', 'DELETE', '/authors/admin')).statusCode, 204)
     assert.equal((await ask(app, 'reader', 'DELETE', '/pages/not%20written%20yet')).statusCode, 204)
@@ -255,7 +255,7 @@ test('a page is watched for some days, or longer once it is watched again, and t
 
   await watchers.updateOne({ 'pages.name': 'c' }, { $set: { 'pages.$.until': new Date() } })
   assert.deepEqual((await changes(app)).shown, [])
-  assert.deepEqual(await list(), { pages: ['b'], authors: [], ending: [] })
+  assert.deepEqual(await list(), { pages: ['b'], authors: [], ending: [], in_spaces: [] })
   assert.match(await see('/edit/watch/c'), /You do not watch this page/)
   assert.equal((await watchers.findOne())?.pages.length, 1, 'nor is it kept')
 })

@@ -10,7 +10,7 @@ import { suffices } from './roles.js'
 /** @import {Person} from './access.js' */
 /** @import {Role} from './roles.js' */
 
-const NotOfSpace = createError(
+export const NotOfSpace = createError(
   'WIKI_NOT_OF_SPACE',
   '“%s” and the names below it are a private space, and no group of yours has the role %s there. ' +
     'An administrator of the space, or of the wiki, can change that.',

@@ -32,9 +32,18 @@ export const WATCHING_SCHEMAS = Object.entries({
       type: 'array',
       description: 'Which of the pages you watch for some time only.',
       items: strict({ name: NAME, until: { type: 'string', format: 'date-time' } })
+    },
+    in_spaces: {
+      type: 'array',
+      description: 'Which of the pages are private, and in which space. You have a role there now.',
+      items: strict({ name: NAME, space: NAME })
     }
   }),
-  WatchedChange: strict({ ...CHANGE, new: { type: 'boolean', description: 'Whether you have not seen it yet.' } })
+  WatchedChange: strict({
+    ...CHANGE,
+    new: { type: 'boolean', description: 'Whether you have not seen it yet.' },
+    space: { type: ['string', 'null'], description: 'The private space of the page; null: the page is public.' }
+  })
 }).map(([$id, schema]) => ({ $id, ...schema }))
 
 /** @type {Record<string, import('fastify').FastifySchema>} */
@@ -46,7 +55,7 @@ const SCHEMAS = {
     description: 'You are the owner of the token. Pages have the names that they have now.',
     response: {
       200: answer('Names', 'Watched', {
-        pages: [PAGE], authors: [ANA], ending: [{ name: PAGE, until: '2026-02-01T10:00:00.000Z' }]
+        pages: [PAGE], authors: [ANA], ending: [{ name: PAGE, until: '2026-02-01T10:00:00.000Z' }], in_spaces: []
       }),
       ...refusals()
     }
@@ -55,7 +64,8 @@ const SCHEMAS = {
     tags,
     security,
     summary: 'Watch a page',
-    description: 'Also one that does not exist yet. Without `days`: for good. Watching it again replaces the end.',
+    description: 'Also one that does not exist yet. Without `days`: for good. Watching it again replaces the end. A ' +
+      'page in a private space takes a role there.',
     params: named(PAGE),
     querystring: queryOf({
       days: {
@@ -72,7 +82,7 @@ const SCHEMAS = {
     tags,
     security,
     summary: 'Stop watching a page',
-    description: 'Nothing happens if you do not watch it.',
+    description: 'Nothing happens if you do not watch it. In a private space, it takes no role.',
     params: named(PAGE),
     response: { ...DONE, ...refusals() }
   },
@@ -100,7 +110,7 @@ const SCHEMAS = {
       'are not marked as read.',
     querystring: partQuery(),
     response: {
-      200: list('Revisions without their texts', 'WatchedChange', [{ ...CHANGE_EXAMPLE, new: true }], {
+      200: list('Revisions without their texts', 'WatchedChange', [{ ...CHANGE_EXAMPLE, new: true, space: null }], {
         read_mark: {
           schema: { type: 'string', description: 'To mark all of now as read, the newest 100 of the last minute and all before.' }, example: MARK
         }
@@ -155,7 +165,8 @@ export async function watchingApi (app, { watching }) {
     return {
       pages: namesOf(pages),
       authors: namesOf(authors),
-      ending: pages.filter(({ until }) => until !== undefined)
+      ending: pages.flatMap(({ name, until }) => until === undefined ? [] : [{ name, until }]),
+      in_spaces: pages.flatMap(({ name, space }) => space === null ? [] : [{ name, space }])
     }
   })
 
@@ -179,7 +190,7 @@ export async function watchingApi (app, { watching }) {
     return sendPart(request, reply, {
       cacheControl: PRIVATE,
       found: { items, more },
-      shown: (item) => ({ ...change(item), new: item.isNew }),
+      shown: (item) => ({ ...change(item), new: item.isNew, space: item.space }),
       position: ({ _id: id }) => String(id),
       others: { read_mark: readMark }
     })

@@ -26,11 +26,11 @@ export function createDigestWork ({ claims, watching, history, users, messages, 
     // A removed user may come back.
     const user = await users.find(digest._id)
     if (user === null || upTo <= digest.sent_up_to) return null
-    const { items, more } = await watching.newBetween(user.name, {
+    const { items, more, inSpaces } = await watching.newBetween(user.name, {
       from: digest.sent_up_to, to: upTo, limit: CHANGES_MAX
     })
-    if (items.length === 0) return null
-    return messages.digest(digest, upTo, { items, more, bytesBefore: await history.bytesBefore(items) })
+    if (items.length + inSpaces.count === 0) return null
+    return messages.digest(digest, upTo, { items, more, inSpaces, bytesBefore: await history.bytesBefore(items) })
   }
 
   /** @param {Digest} digest @param {MailFailure} failure */

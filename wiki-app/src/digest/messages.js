@@ -20,17 +20,21 @@ export function createMessages ({ root }) {
 
   return {
     /**
-     * The same id for the same changes of a person: a mailbox can drop the second of two.
+     * The same id for the same changes of a person: a mailbox can drop the second of two. Of private pages it has a
+     * number: a mail stays where it was sent, and cannot be taken back when a role ends.
      * @param {Digest} digest @param {Date} upTo
-     * @param {{items: RevisionItem[], more: boolean, bytesBefore: (item: RevisionItem) => BytesBefore}} changes
+     * @param {{items: RevisionItem[], more: boolean, inSpaces: {count: number, more: boolean},
+     *   bytesBefore: (item: RevisionItem) => BytesBefore}} changes
      * @returns {Mail}
      */
-    digest ({ _id: user, address, every, stop, sent_up_to: from }, upTo, { items, more, bytesBefore }) {
+    digest ({ _id: user, address, every, stop, sent_up_to: from }, upTo, { items, more, inSpaces, bytesBefore }) {
       const name = wikiOf(host)
+      const [count, isMore] = [items.length + inSpaces.count, more || inSpaces.more]
       const data = {
         items: items.map((item) => lineItem(root, item, bytesBefore(item))),
-        summary: summaryOf(items.length, more, { wiki: name, since: readableTime(from.toISOString()) }),
+        summary: summaryOf(count, isMore, { wiki: name, since: readableTime(from.toISOString()) }),
         moreUrl: more ? root + WATCHING_URL : null,
+        inSpaces: inSpacesText(inSpaces),
         listUrl: root + WATCHING_URL,
         stopUrl: root + stopUrl(stop),
         why: every === 'daily'
@@ -40,7 +44,7 @@ export function createMessages ({ root }) {
       const id = sha256(JSON.stringify([user, stop, from.getTime(), upTo.getTime()])).slice(0, 32)
       return {
         to: address,
-        subject: `${name}: ${subjectOf(items.length, more)}`,
+        subject: `${name}: ${subjectOf(count, isMore)}`,
         text: digestText(data),
         html: renderMail('digest-mail', data),
         messageId: `digest.${id}@${hostname.replace(/[[\]]/g, '')}`,
@@ -83,6 +87,14 @@ const summaryOf = (count, more, values) => more
   ? t('More than {{count}} changes of what you watch in {{wiki}} since {{since}}.', { ...values, count })
   : t('{{count}} changes of what you watch in {{wiki}} since {{since}}.', { ...values, count })
 
+/** @param {{count: number, more: boolean}} inSpaces @returns {string | null} null: nothing changed there */
+function inSpacesText ({ count, more }) {
+  if (count === 0) return null
+  return more
+    ? t('More than {{count}} changes in private spaces', { count })
+    : t('{{count}} changes in private spaces', { count })
+}
+
 /** @param {string} root @param {RevisionItem} item @param {BytesBefore} bytesBefore */
 function lineItem (root, item, bytesBefore) {
   const { page, author, time, differenceUrl, revisionUrl, historyUrl, erased } = changeItem(item)
@@ -97,14 +109,15 @@ function lineItem (root, item, bytesBefore) {
 
 /**
  * @typedef {{page: string, author: string, time: string, whatChanged: string, url: string}} LineItem
- * @param {{summary: string, why: string, items: LineItem[], moreUrl: string | null,
+ * @param {{summary: string, why: string, items: LineItem[], moreUrl: string | null, inSpaces: string | null,
  *   listUrl: string, stopUrl: string}} data
  */
-const digestText = ({ summary, why, items, moreUrl, listUrl, stopUrl }) => [
+const digestText = ({ summary, why, items, moreUrl, inSpaces, listUrl, stopUrl }) => [
   summary,
   '',
   ...items.flatMap(({ page, author, time, whatChanged, url }) => [page, `${time}, ${author}`, whatChanged, url, '']),
   ...moreUrl === null ? [] : [t('And more: {{url}}', { url: moreUrl }), ''],
+  ...inSpaces === null ? [] : [`${inSpaces}: ${listUrl}`, ''],
   // https://www.rfc-editor.org/rfc/rfc3676#section-4.3
   '-- ',
   `${why} ${t('What you watch: {{url}}', { url: listUrl })}`,

@@ -6,6 +6,7 @@ import { feedOf } from '../watching/feed-items.js'
 /** @type {Record<string, (key: string) => mongo.Filter<any>>} of one person in other collections, by key */
 const OWN = {
   watchers: (key) => ({ _id: key }),
+  space_watchers: (key) => ({ _id: key }),
   digests: (key) => ({ _id: key }),
   digest_confirmations: (key) => ({ _id: key }),
   password_mails: (key) => ({ _id: { $in: [`link ${key}`, `changed ${key}`] } }),

@@ -15,6 +15,7 @@ import { createUsers } from './users.js'
 /** @import {createMailer} from '../mail/mailer.js' */
 /** @import {Models} from '../pages/model.js' */
 /** @import {Config} from '../settings.js' */
+/** @import {Begun} from '../spaces/services.js' */
 /** @import {FanOut} from '../watching/fan-out.js' */
 
 /** Of a wiki that knows nobody by name. */
@@ -35,18 +36,18 @@ const NOBODY = {
  * @typedef {{config: Config, log: import('fastify').FastifyBaseLogger, database: Database, models: Models,
  *   history: History}} OfPeople
  * @param {import('../access/users.js').UsersFile | null} file
- * @param {OfPeople & {fanOut?: FanOut} & {createMailer?: typeof createMailer} &
+ * @param {OfPeople & {fanOut?: FanOut, spaces?: Begun} & {createMailer?: typeof createMailer} &
  *   {makeSessions: typeof createSessions, makeDigests: typeof createDigests}} parts
  */
-export function peopleOf (file, { makeSessions, fanOut, ...parts }) {
-  if (parts.config.ACCESS !== 'users') return NOBODY
+export function peopleOf (file, { makeSessions, fanOut, spaces, ...parts }) {
+  if (parts.config.ACCESS !== 'users' || spaces === undefined) return NOBODY
   const { database, models } = parts
   const { connection } = database
   const ofMembers = { connection, models: definePeople(connection) }
   const named = { namesInFile: file?.names ?? [], authorNames: parts.history.authorNames }
   const users = createUsers({ file, models: ofMembers.models, whileAvailable: database.whileAvailable })
   const audit = createAudit(ofMembers)
-  const watching = whileAvailable(createWatching({ connection, models, users, fanOut }), database)
+  const watching = whileAvailable(createWatching({ connection, models, users, fanOut, spaces }), database)
   const mail = mailOf({ ...parts, users, watching, audit, people: ofMembers.models })
   return {
     users,

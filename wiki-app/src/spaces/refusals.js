@@ -11,7 +11,7 @@ import { canonicalName } from '../pages/name.js'
 const NotInSpaces = createError(
   'WIKI_NOT_IN_SPACES',
   'This does not work for “%s” yet, a name in a private space: ' +
-    'watching, short addresses and protection are for public pages.',
+    'short addresses and protection are for public pages.',
   409
 )
 
@@ -25,11 +25,8 @@ const ofBody = (field) => ({ body }) => /** @type {Record<string, string>} */ (b
 
 /** What is for public pages alone, and the name that a request is about. @type {Record<string, typeof ofAddress>} */
 const ROUTES = {
-  'GET /edit/watch/*': ofAddress,
-  'POST /edit/watch/*': ofAddress,
   'GET /edit/short-link/*': ofAddress,
   'POST /edit/short-link/*': ofAddress,
-  'PUT /api/v1/watching/pages/:name': ofAddress,
   'POST /api/v1/short-links': ofBody('page'),
   'POST /edit/protection': ofBody('name'),
   'PUT /api/v1/protections/:name': ofAddress

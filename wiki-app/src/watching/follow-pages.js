@@ -5,6 +5,13 @@ import { bothOf } from './ends.js'
 /** @import {Models} from '../pages/model.js' */
 /** @import {WatchedPage} from './model.js' */
 
+/**
+ * What a list has: `pages` with the names of now; `hidden`: those that its owner may not read, as they were then.
+ * `spaceOf`: the private space of a page that may be read; null: it is in none.
+ * @typedef {{pages: WatchedPage[], hidden: WatchedPage[], spaceOf: (name: string) => string | null}} Followed
+ * @typedef {(user: string, pages: WatchedPage[]) => Promise<Followed>} Follow  `user`: key
+ */
+
 /** Of a name that was changed again and again before the list was looked at. */
 const RENAMINGS_MAX = 5
 
@@ -66,4 +73,10 @@ export function createFollowPages ({ Pages }) {
     }
     return [...once.values()]
   }
+}
+
+/** Everybody may read public pages. @param {Pick<Models, 'Pages'>} models @returns {Follow} */
+export function createFollowPublic (models) {
+  const followPages = createFollowPages(models)
+  return async (_user, pages) => ({ pages: await followPages(pages), hidden: [], spaceOf: () => null })
 }

@@ -35,3 +35,10 @@ schema.index({ feed: 1 }, { partialFilterExpression: { feed: { $gt: '' } } })
 /** @param {import('mongoose').Connection} connection */
 export const defineWatchers = (connection) => /** @type {Watchers} */ (
   /** @type {unknown} */ (connection.model('Watcher', schema)))
+
+/** No feed has private pages, so it finds no watcher of them. */
+const ofSpaces = schema.clone().set('collection', 'space_watchers').clearIndexes()
+
+/** What people watch in private spaces: pages alone. @param {import('mongoose').Connection} connection */
+export const defineSpaceWatchers = (connection) => /** @type {Watchers} */ (
+  /** @type {unknown} */ (connection.model('SpaceWatcher', ofSpaces)))

@@ -2,10 +2,9 @@ import { isDeepStrictEqual } from 'node:util'
 import createError from '@fastify/error'
 import { driverOf } from '../database/driver.js'
 import { isWatchedAt } from './ends.js'
-import { createFollowPages } from './follow-pages.js'
 import { asIdsHave } from './read-marks.js'
 
-/** @import {Models} from '../pages/model.js' */
+/** @import {Follow, Followed} from './follow-pages.js' */
 /** @import {Watcher, Watchers} from './model.js' */
 
 /** With less than 600 bytes for each, far below the database's limit for a document. */
@@ -18,19 +17,19 @@ const TooManyWatched = createError(
 )
 
 /** @typedef {'pages' | 'authors'} Kind */
+/** @typedef {Watcher & Followed} Listed */
 
 /**
  * What each person watches. All users are keys (access/users.js).
- * @param {{Watchers: Watchers, Pages: Models['Pages']}} models
+ * @param {{Watchers: Watchers, follow: Follow}} parts
  */
-export function createWatchList ({ Watchers, Pages }) {
+export function createWatchList ({ Watchers, follow }) {
   const watchers = driverOf(Watchers)
-  const followPages = createFollowPages({ Pages })
 
   /**
    * Stores the names and keys of watched pages, where they are others now, without those that are not watched any
    * more. If that fails, the next reader does it.
-   * @param {{_id: string} | {feed: string}} filter @returns {Promise<Watcher | null>}
+   * @param {{_id: string} | {feed: string}} filter @returns {Promise<Listed | null>}
    */
   async function find (filter) {
     for (let tries = 1; ; tries++) {
@@ -38,10 +37,11 @@ export function createWatchList ({ Watchers, Pages }) {
       if (watcher === null) return null
       const { _id, pages: before } = watcher
       const now = new Date()
-      const pages = await followPages(before.filter((page) => isWatchedAt(page, now)))
+      const followed = await follow(_id, before.filter((page) => isWatchedAt(page, now)))
+      const pages = [...followed.pages, ...followed.hidden.slice(0, roomBeside(followed.pages))]
       const isStored = isDeepStrictEqual(pages, before) ||
         (await watchers.updateOne({ _id, pages: before }, { $set: { pages } })).matchedCount > 0
-      if (isStored || tries === TRIES_MAX) return { ...watcher, pages }
+      if (isStored || tries === TRIES_MAX) return { ...watcher, ...followed }
     }
   }
 
@@ -53,8 +53,8 @@ export function createWatchList ({ Watchers, Pages }) {
   }
 
   return {
-    /** @param {string} user @returns {Promise<Watcher>} with the names that pages have now */
-    of: async (user) => await find({ _id: user }) ?? { _id: user, ...nothing() },
+    /** @param {string} user @returns {Promise<Listed>} with the names that pages have now */
+    of: async (user) => await find({ _id: user }) ?? { _id: user, ...nothing(), hidden: [], spaceOf: () => null },
 
     /**
      * Another end replaces that of before.
@@ -88,10 +88,13 @@ export function createWatchList ({ Watchers, Pages }) {
 
     set,
 
-    /** @param {string} feed  SHA-256 of a secret @returns {Promise<Watcher | null>} */
+    /** @param {string} feed  SHA-256 of a secret @returns {Promise<Listed | null>} */
     byFeed: (feed) => find({ feed })
   }
 }
+
+/** Nobody can stop what is not shown to make room, so that never fills a list. @param {Watcher['pages']} shown */
+const roomBeside = (shown) => Math.max(0, WATCHED_MAX - 1 - shown.length)
 
 /** What was there before anything was watched is read. */
 const nothing = () => ({ pages: [], authors: [], read: [], read_before: asIdsHave(new Date()) })

@@ -53,7 +53,9 @@ export async function watchRoutes (app, { watching }) {
   app.post('/edit/watch/*', { ...form, schema: ofPage }, async (request, reply) => {
     const name = nameIn(request)
     await change(request, 'pages', name)
-    return reply.redirect(watchUrl(name), 303)
+    // Without a role in a private space, a person may only stop: then that address refuses.
+    const isOpen = await watching.mayWatch(nameOfPerson(request), name)
+    return reply.redirect(isOpen ? watchUrl(name) : WATCHING_URL, 303)
   })
 
   app.get(WATCH_AUTHOR_URL, { config, schema: { querystring: only({ author: AUTHOR }) } }, async (request, reply) => {
@@ -76,8 +78,8 @@ export async function watchRoutes (app, { watching }) {
 
   /** @param {FastifyRequest} request @param {Kind} kind @param {string} name */
   async function howWatched (request, kind, name) {
-    const found = (await watching.of(nameOfPerson(request)))[kind].find((watched) => watched.name === name)
-    return { watched: found !== undefined, until: found?.until?.toISOString() ?? null }
+    const found = await watching.entry(nameOfPerson(request), kind, name)
+    return { watched: found !== null, until: found?.until?.toISOString() ?? null }
   }
 
   /** @param {FastifyRequest} request @param {Kind} kind @param {string} name */

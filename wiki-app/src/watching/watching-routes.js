@@ -4,6 +4,7 @@ import { DIGEST_END_URL, DIGEST_URL } from '../digest/addresses.js'
 import { changeItem, changesUrl } from '../history/change-item.js'
 import { absoluteRoot } from '../http/absolute-root.js'
 import { viewUrl } from '../pages/name.js'
+import { IN } from '../reading/address.js'
 import { readableTime } from '../readable.js'
 import { HTML, renderFor } from '../views.js'
 import { feedUrl, watchAuthorUrl, WATCHING_URL, watchUrl } from './addresses.js'
@@ -11,7 +12,7 @@ import { READ_MARK_PATTERN } from './read-marks.js'
 
 /** @import {FastifyPluginAsync, FastifyReply, FastifyRequest} from 'fastify' */
 /** @import {Subscriptions} from '../digest/subscriptions.js' */
-/** @import {Watching} from './watching.js' */
+/** @import {WatchedItem, Watching} from './watching.js' */
 
 const ITEMS_PER_PART = 50
 const BODY_MAX_BYTES = 16_384
@@ -71,12 +72,17 @@ export async function watchingRoutes (app, { watching, publicUrl, subscriptions 
       title: t('Watching'),
       named: true,
       first: before === undefined,
-      items: items.map((item) => ({ ...changeItem(item), isNew: item.isNew })),
+      items: items.map(shownItem),
       nextUrl: more ? changesUrl(WATCHING_URL, { before: String(items[items.length - 1]._id) }) : null,
       readUrl: `${WATCHING_URL}/read`,
       readMark: before === undefined && hasNew ? readMark : null,
-      pages: pages.map(({ name, until }) => ({
-        name, url: viewUrl(name), watchUrl: watchUrl(name), ...until && shownEnd(until.toISOString())
+      hasPrivate: pages.some(({ space }) => space !== null),
+      pages: pages.map(({ name, until, space }) => ({
+        name,
+        space,
+        url: (space === null ? '' : IN) + viewUrl(name),
+        watchUrl: watchUrl(name),
+        ...until && shownEnd(until.toISOString())
       })),
       authors: authors.map(({ name }) => ({
         name, url: changesUrl('/changes', { author: name }), watchUrl: watchAuthorUrl(name)
@@ -88,6 +94,20 @@ export async function watchingRoutes (app, { watching, publicUrl, subscriptions 
       digestUrl: DIGEST_URL,
       digestEndUrl: DIGEST_END_URL
     }))
+  }
+}
+
+/** @param {WatchedItem} item @returns what the list shows; of private pages, with the addresses of members */
+function shownItem ({ isNew, space, ...change }) {
+  const item = { ...changeItem(change), isNew, space }
+  if (space === null) return item
+  const { viewUrl, historyUrl, revisionUrl, differenceUrl } = item
+  return {
+    ...item,
+    viewUrl: IN + viewUrl,
+    historyUrl: IN + historyUrl,
+    revisionUrl: IN + revisionUrl,
+    differenceUrl: differenceUrl && IN + differenceUrl
   }
 }
 

@@ -2,6 +2,9 @@ import { randomBytes } from 'node:crypto'
 import mongoose from 'mongoose'
 import { sha256, userKey } from '../access/users.js'
 import { createHistories } from '../pages/histories.js'
+import { createEntries } from './entries.js'
+import { createFollowPublic } from './follow-pages.js'
+import { createWatchingInside } from './inside.js'
 import { defineWatchers } from './model.js'
 import { isNewTo, MARKED_MAX, readAfter, readMarkOf } from './read-marks.js'
 import { createWatchedChanges } from './watched-changes.js'
@@ -11,85 +14,78 @@ import { createWatchList } from './watch-list.js'
 /** @import {Users} from '../access/users.js' */
 /** @import {RevisionItem} from '../history/history.js' */
 /** @import {Models} from '../pages/model.js' */
+/** @import {Begun} from '../spaces/services.js' */
 /** @import {FanOut} from './fan-out.js' */
-/** @import {Watcher} from './model.js' */
-/** @import {Kind} from './watch-list.js' */
+/** @import {Listed, WatchList} from './watch-list.js' */
 
 const SECRET_BYTES = 32
 /** Each of 100 changes: what was changed by themselves or read before is looked through for others. */
 const PARTS_MAX = 50
 
 /**
+ * `space`: the private space of the page; null: it is public.
+ * @typedef {RevisionItem & {isNew: boolean, space: string | null}} WatchedItem
  * `readMark`: for `markRead`; of what is there now, not of this part alone. `hasNew`: so far as that goes.
- * @typedef {{items: (RevisionItem & {isNew: boolean})[], more: boolean, hasNew: boolean, readMark: string}} WatchedPart
+ * @typedef {{items: WatchedItem[], more: boolean, hasNew: boolean, readMark: string}} WatchedPart
  */
 
 /**
- * Signed-in people watch pages and authors, and see what changes there.
- * @param {{connection: Connection, models: Models, users: Users, fanOut?: FanOut}} parts
+ * The public store, or that of the private spaces.
+ * @typedef {{list: WatchList, changesOf: FanOut['changesOf'] | ReturnType<typeof createWatchedChanges>}} Source
  */
-export function createWatching ({ connection, models, users, fanOut }) {
-  const list = createWatchList({ Watchers: defineWatchers(connection), Pages: models.Pages })
-  const changesOf = fanOut?.changesOf ?? createWatchedChanges(models, createHistories(models))
 
-  /** @param {Watcher} watcher @param {{before?: string, limit: number}} part @returns {Promise<WatchedPart>} */
-  async function partFor (watcher, { before, limit }) {
-    const askedAt = new Date()
-    const found = await changesOf(watcher, { before, limit: MARKED_MAX })
-    const isNew = isNewTo(watcher, userKey)
-    const items = found.items.map((item) => ({ ...item, isNew: isNew(item) }))
-    return {
-      items: items.slice(0, limit),
-      more: found.more || items.length > limit,
-      hasNew: items.some((item) => item.isNew),
-      readMark: readMarkOf(items, askedAt)
-    }
-  }
+/**
+ * Signed-in people watch pages and authors, and see what changes there. Of private pages, feeds and mails have nothing
+ * that says which: both go to programs and mailboxes, where they stay when a role ends.
+ * @param {{connection: Connection, models: Models, users: Users, fanOut?: FanOut,
+ *   spaces: Pick<Begun, 'models' | 'finding'>}} parts
+ */
+export function createWatching ({ connection, models, users, fanOut, spaces }) {
+  const list = createWatchList({ Watchers: defineWatchers(connection), follow: createFollowPublic(models) })
+  const changesOf = fanOut?.changesOf ?? createWatchedChanges(models, createHistories(models))
+  const inside = createWatchingInside({ connection, users, spaces })
+  /** @type {Source[]} */
+  const sources = [{ list, changesOf }, inside]
+  const listsOf = (/** @type {string} */ user) => Promise.all(sources.map((source) => source.list.of(userKey(user))))
 
   return {
+    ...createEntries({ list, inside }),
+
     /** @param {string} user  name */
     async of (user) {
-      const { pages, authors, feed } = await list.of(userKey(user))
-      const shown = (/** @type {Watcher['pages']} */ watched) => watched.map(({ name, until }) => ({ name, until }))
-      return { pages: shown(pages), authors: shown(authors), hasFeed: feed !== undefined }
+      const lists = await listsOf(user)
+      const [{ authors, feed }] = lists
+      return {
+        pages: lists.flatMap(({ pages, spaceOf }) =>
+          pages.map(({ name, until }) => ({ name, until, space: spaceOf(name) }))),
+        authors: authors.map(({ name }) => ({ name })),
+        hasFeed: feed !== undefined
+      }
     },
 
     /**
-     * @param {string} user  name @param {Kind} kind @param {string} name @param {Date} [until]  without it: for good
-     * @throws {Error} 409: too many
+     * @param {string} user  name @param {{before?: string, limit: number}} part  `limit`: at most 100
+     * @returns {Promise<WatchedPart>}
      */
-    watch: (user, kind, name, until) => list.watch(userKey(user), kind, name, until),
-
-    /** @param {string} user  name @param {Kind} kind @param {string} name */
-    stop: (user, kind, name) => list.stop(userKey(user), kind, name),
-
-    /** @param {string} user  name @param {{before?: string, limit: number}} part  `limit`: at most 100 */
-    changes: async (user, part) => partFor(await list.of(userKey(user)), part),
+    changes: async (user, part) => partOf(sources, await listsOf(user), part),
 
     /** @param {string} user  name @param {string} mark  `readMark` of what was seen */
     async markRead (user, mark) {
-      const watcher = await list.of(userKey(user))
+      const [watcher, privately] = await listsOf(user)
       await list.set(watcher._id, readAfter(watcher, mark, new Date()))
+      if (privately.pages.length === 0) return
+      await inside.list.set(watcher._id, readAfter(privately, mark, new Date()))
     },
 
     /**
-     * What is new to them of a time, both in whole seconds.
+     * What is new to them of a time, both in whole seconds. Of private pages: how much.
      * @param {string} user  name @param {{from: Date, to: Date, limit: number}} range  without `to`
-     * @returns {Promise<{items: RevisionItem[], more: boolean}>} the newest first
+     * @returns {Promise<New & {inSpaces: {count: number, more: boolean}}>}
      */
-    async newBetween (user, { from, to, limit }) {
-      const watcher = await list.of(userKey(user))
-      const isNew = isNewTo(watcher, userKey)
-      /** @type {RevisionItem[]} */
-      const items = []
-      let [before, more] = [firstIdOf(to), true]
-      for (let parts = 0; more && items.length <= limit && parts < PARTS_MAX; parts++) {
-        const found = await changesOf(watcher, { from: firstIdOf(from), before, limit: MARKED_MAX })
-        items.push(...found.items.filter(isNew))
-        more = found.more
-        before = String(found.items.at(-1)?._id)
-      }
-      return { items: items.slice(0, limit), more: more || items.length > limit }
+    async newBetween (user, range) {
+      const lists = await listsOf(user)
+      const [found, { items, more }] = await Promise.all(sources.map((source, at) => newOf(source, lists[at], range)))
+      return { ...found, inSpaces: { count: items.length, more } }
     },
 
     /** The one before no longer leads anywhere. @param {string} user  name @returns {Promise<string>} a new secret */
@@ -107,9 +103,49 @@ export function createWatching ({ connection, models, users, fanOut }) {
       const watcher = await list.byFeed(sha256(secret))
       if (watcher === null) return null
       const user = await users.find(watcher._id)
-      return user && { ...await partFor(watcher, { limit }), user: user.name }
+      return user && { ...await partOf([{ list, changesOf }], [watcher], { limit }), user: user.name }
     }
   }
+}
+
+/**
+ * @param {Source[]} sources @param {Listed[]} lists  of each
+ * @param {{before?: string, limit: number}} part @returns {Promise<WatchedPart>}
+ */
+async function partOf (sources, lists, { before, limit }) {
+  const askedAt = new Date()
+  const found = await Promise.all(sources.map(async ({ changesOf }, at) => {
+    const { items, more } = await changesOf(lists[at], { before, limit: MARKED_MAX })
+    const isNew = isNewTo(lists[at], userKey)
+    return { items: items.map((item) => ({ ...item, isNew: isNew(item), space: lists[at].spaceOf(item.page) })), more }
+  }))
+  const all = found.flatMap(({ items }) => items).sort((a, b) => String(a._id) < String(b._id) ? 1 : -1)
+  const items = all.slice(0, MARKED_MAX)
+  return {
+    items: items.slice(0, limit),
+    more: found.some(({ more }) => more) || all.length > limit,
+    hasNew: items.some(({ isNew }) => isNew),
+    readMark: readMarkOf(items, askedAt)
+  }
+}
+
+/**
+ * @typedef {{items: RevisionItem[], more: boolean}} New  the newest first
+ * @param {Source} source @param {Listed} watcher @param {{from: Date, to: Date, limit: number}} range
+ * @returns {Promise<New>}
+ */
+async function newOf ({ changesOf }, watcher, { from, to, limit }) {
+  const isNew = isNewTo(watcher, userKey)
+  /** @type {RevisionItem[]} */
+  const items = []
+  let [before, more] = [firstIdOf(to), true]
+  for (let parts = 0; more && items.length <= limit && parts < PARTS_MAX; parts++) {
+    const found = await changesOf(watcher, { from: firstIdOf(from), before, limit: MARKED_MAX })
+    items.push(...found.items.filter(isNew))
+    more = found.more
+    before = String(found.items.at(-1)?._id)
+  }
+  return { items: items.slice(0, limit), more: more || items.length > limit }
 }
 
 /** @param {Date} time */

@@ -119,6 +119,11 @@ async function keepPrivate (page, look) {
   await page.getByLabel('Words').fill('none -other')
   await page.getByRole('button', { name: 'Search the texts' }).click()
   await look('what a search of a private space found')
+  await page.goto('/edit/watch/Secret')
+  await page.getByRole('button', { name: 'Watch', exact: true }).click()
+  await page.getByRole('button', { name: 'Stop watching' }).waitFor()
+  await page.goto('/edit/watching')
+  await look('changes of a private page')
 }
 
 /**
