@@ -32,8 +32,8 @@ export function createFollowPrivate ({ models, finding: { spacesOf, groupsOf }, 
     const followed = await followPages(left.filter(isShown))
     return {
       pages: followed.filter(isShown),
-      // A name that nobody may see there is not looked for, so its owner learns nothing about it.
-      hidden: [...left, ...followed].filter((page) => !isShown(page)),
+      // Not followed to new names, which their owner may not learn.
+      hidden: left.filter((page) => !isShown(page)),
       spaceOf
     }
   }
