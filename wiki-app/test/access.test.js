@@ -119,6 +119,19 @@ const DEMANDS = {
   'GET /edit/in/export': 'admin',
   'GET /edit/in/picture/*': 'editor',
   ...Object.fromEntries(['upload', 'picture', 'delete-picture'].map((verb) => [`POST /edit/in/${verb}/*`, 'editor'])),
+  ...Object.fromEntries(['', '/:name', '/:name/pages', '/:name/changes', '/:name/search', '/:name/files'].map((path) =>
+    [`GET /api/v1/spaces${path}`, 'reader'])),
+  'GET /api/v1/spaces/:name/export': 'admin',
+  'POST /api/v1/spaces': 'admin',
+  'DELETE /api/v1/spaces/:name': 'admin',
+  'PUT /api/v1/spaces/:name/grants/:group': 'admin',
+  'DELETE /api/v1/spaces/:name/grants/:group': 'admin',
+  'POST /api/v1/spaces/:name/files': 'editor',
+  'PATCH /api/v1/spaces/:name/files/:file': 'editor',
+  'DELETE /api/v1/spaces/:name/files/:file': 'editor',
+  ...Object.fromEntries(['GET /groups', 'POST /groups', 'DELETE /groups/:name', 'GET /groups/:name/members',
+    'PUT /groups/:name/members/:person', 'DELETE /groups/:name/members/:person'].map((route) =>
+    [route.replace(' ', ' /api/v1'), 'admin'])),
   'GET /api/v1/protections': 'admin',
   'PUT /api/v1/protections/:name': 'admin',
   'DELETE /api/v1/protections/:name': 'admin',
@@ -181,17 +194,18 @@ const DEMANDS = {
 
 /**
  * @param {import('fastify').FastifyInstance} app
- * @returns {{method: 'GET', url: string, key: string, demand: string | undefined}[]}
+ * @returns {{method: 'GET', url: string, key: string, demand: string | undefined, rule: {role: string, config: any}}[]}
  *   every registered route, with a URL to try and its entry in DEMANDS
  */
 const routesOf = (app) => /** @type {any} */ (app).rules.flatMap(
-  (/** @type {{method: string | string[], url: string}} */ { method, url }) => [method].flat().map((each) => {
-    const key = `${each === 'HEAD' ? 'GET' : each} ${url.replace(/\.[0-9a-f]{12}\./, '.')}`
+  (/** @type {{method: string | string[], url: string}} */ rule) => [rule.method].flat().map((each) => {
+    const key = `${each === 'HEAD' ? 'GET' : each} ${rule.url.replace(/\.[0-9a-f]{12}\./, '.')}`
     return {
       method: each,
-      url: url.replace(/\*|:(?:tag|name|author|file|id|secret)/, 'a').replace(':revision', '1'),
+      url: rule.url.replace(/\*|:(?:tag|name|author|file|id|secret)/, 'a').replace(':revision', '1'),
       key,
-      demand: /** @type {Record<string, string>} */ (DEMANDS)[key]
+      demand: /** @type {Record<string, string>} */ (DEMANDS)[key],
+      rule
     }
   })
 )
@@ -210,7 +224,7 @@ test('every route requires the role in the table, and only sign-in and sign-out 
   const cookies = Object.fromEntries(await Promise.all(ROLES.map(async (role) => [role, await cookieOf(app, role)])))
   const rank = ['anyone', ...ROLES]
 
-  for (const { method, url, key, demand } of routes) {
+  for (const { method, url, key, demand, rule } of routes) {
     /**
      * @param {string} who
      * @param {Record<string, string>} headers
@@ -228,6 +242,9 @@ test('every route requires the role in the table, and only sign-in and sign-out 
     }
     const personal = url.startsWith('/edit/')
     const free = demand === 'anyone'
+    // A private space that is not there is so for everybody: see spaces-api.test.js for one that is.
+    const { ofSpace = false } = rule.config
+    if (ofSpace) assert.equal(rule.role, demand, key)
     await check('a client without credentials', {}, free ? 'allowed' : 401)
     await check(
       'a browser without credentials',
@@ -235,7 +252,7 @@ test('every route requires the role in the table, and only sign-in and sign-out 
       free ? 'allowed' : personal && (method === 'GET' || String(method) === 'HEAD') ? 'sign-in' : 401
     )
     for (const role of ROLES) {
-      const may = rank.indexOf(role) >= rank.indexOf(String(demand))
+      const may = ofSpace || rank.indexOf(role) >= rank.indexOf(String(demand))
       await check(`${role} with a token`, bearer(role), may ? 'allowed' : 403)
       // Sign-in and sign-out are the last routes in the list: the cookies are valid until then.
       await check(`${role} with a cookie`, cookies[role], free ? 'allowed' : !personal ? 401 : may ? 'allowed' : 403)

@@ -15,10 +15,14 @@ const NEED_NO_BODY = [
   'POST /digests/stop/:secret', 'DELETE /api/v1/watching/digest',
   'PUT /api/v1/watching/pages/:name', 'DELETE /api/v1/watching/pages/:name',
   'PUT /api/v1/watching/authors/:author', 'DELETE /api/v1/watching/authors/:author',
-  'DELETE /api/v1/protections/:name',
+  'DELETE /api/v1/protections/:name', 'DELETE /api/v1/spaces/:name', 'DELETE /api/v1/spaces/:name/grants/:group',
+  'DELETE /api/v1/spaces/:name/files/:file', 'DELETE /api/v1/groups/:name',
+  'PUT /api/v1/groups/:name/members/:person', 'DELETE /api/v1/groups/:name/members/:person',
   ...['/edit/proposal', '/api/v1/proposals'].flatMap((path) =>
     ['publish', 'withdraw'].map((verb) => `POST ${path}/:id/${verb}`))
 ]
+/** It has a page, so that it is not removed. */
+const SPACE = 'Team'
 const JSON_TYPE = 'application/json'
 const FORM = 'application/x-www-form-urlencoded'
 
@@ -47,19 +51,24 @@ const writesOf = (app) => /** @type {{method: string | string[], url: string}[]}
 
 test('a write with an unusable body gets a 4xx that explains it, never a 5xx', async (t) => {
   const app = await wiki.build(t, { ...peopleOnly(t), ...MAIL, ...OIDC })
+  const made = await app.inject({
+    method: 'POST', url: '/api/v1/spaces', headers: bearer('admin'), payload: { name: SPACE }
+  })
+  assert.equal(made.statusCode, 201, made.body)
   const writes = writesOf(app)
   const named = writes.map(({ method, url }) => `${method} ${url}`)
   for (const each of [
     ...NEED_NO_BODY, 'POST /wiki/*', 'PUT /api/v1/pages/:name', 'POST /api/v1/preview',
     'POST /api/v1/pages/:name/rename', 'POST /api/v1/pages/:name/revert',
     'POST /api/v1/import', 'POST /api/v1/files', 'POST /edit/upload', 'POST /edit/import', 'POST /edit/revert-author',
-    'POST /edit/in/upload/*',
+    'POST /edit/in/upload/*', 'POST /api/v1/spaces/:name/files', 'PUT /api/v1/spaces/:name/grants/:group',
     'POST /edit/sign-in', 'POST /edit/sign-in/oidc', 'POST /edit/preview/*', 'POST /edit/erase/*'
   ]) assert.ok(named.includes(each), each)
 
   for (const { method, url: pattern } of writes) {
     await save(app, 'a', 'text', bearer('admin'))
-    const url = pattern.replace('*', 'a').replace(/:\w+/g, 'a')
+    if (pattern.includes('/spaces/:name')) await save(app, SPACE, 'text', bearer('admin'))
+    const url = pattern.replace('/spaces/:name', `/spaces/${SPACE}`).replace('*', 'a').replace(/:\w+/g, 'a')
     for (const [type, payload] of BODIES) {
       for (const accept of [{ accept: 'application/json' }, BROWSER]) {
         const headers = { ...accept, ...bearer('admin'), ...(type !== undefined && { 'content-type': type }) }

@@ -58,6 +58,7 @@ const AS_CHEAP_AS_A_PAGE = [
   '/api/v1/openapi.json', '/digests/confirm/:secret', '/digests/stop/:secret', '/invitations/:secret', '/edit/people',
   '/edit/people/person', '/edit/audit', '/edit/protection', '/api/v1/protections', '/edit/account',
   '/edit/proposals', '/api/v1/proposals', '/api/v1/proposals/:id',
+  '/api/v1/spaces', '/api/v1/spaces/:name', '/api/v1/groups', '/api/v1/groups/:name/members',
   '/edit/spaces', '/edit/groups', '/edit/in/wiki/*', '/edit/in/files/*', '/edit/in/picture/*',
   '/edit/new', '/edit/new/*', '/edit/short-link/*', '/edit/sign-in', '/edit/sign-in/oidc/callback',
   '/edit/sign-in/forgotten', '/edit/revert-author', '/edit/erase/*',

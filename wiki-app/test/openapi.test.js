@@ -13,6 +13,7 @@ import { waitUntil } from '@stevec/harness/processes'
 import { get, useWiki } from './helper.js'
 import { png } from './images.js'
 import { bearer, MAIL, peopleOnly } from './people.js'
+import { PEOPLE, user } from './spaces.js'
 
 // The same copy of ajv that Fastify validates with.
 const load = createRequire(
@@ -197,19 +198,19 @@ const comparable = (body) => JSON.parse(JSON.stringify(body, (key, value) =>
 /** @param {unknown} value  an id of a short address is random */
 const short = (value) => typeof value === 'string' && /^(?:\/s\/)?[0-9a-hjkmnp-tv-z]{8}$/.test(value) ? 'short' : value
 
-test('every example request in the document gets the documented response', async (t) => {
-  const app = await wiki.build(t)
-  const document = await documentOf(app)
+/**
+ * @param {App} app @param {any} document @param {any[]} operations  of it
+ * @param {{zip?: Buffer, by?: Record<string, string>}} [how]  `by`: headers of each request
+ */
+async function tryExamples (app, document, operations, { zip, by = {} } = {}) {
   const validator = (/** @type {object} */ schema) => ajv.compile(JSON.parse(
     JSON.stringify({ ...schema, $defs: document.components.schemas })
       .replaceAll('#/components/schemas/', '#/$defs/')
   ))
-  await setTheStage(app)
-  const zip = (await get(app, '/api/v1/export')).rawPayload
   const [{ url: base }] = document.servers
   // Reads come first, because the other operations change what they return.
-  const operations = operationsIn(document).sort((a, b) => Number(a.method !== 'GET') - Number(b.method !== 'GET'))
-  for (const { path: template, method, parameters = [], requestBody, responses } of operations) {
+  const inOrder = [...operations].sort((a, b) => Number(a.method !== 'GET') - Number(b.method !== 'GET'))
+  for (const { path: template, method, parameters = [], requestBody, responses } of inOrder) {
     const label = `${method} ${template}`
     const query = new URLSearchParams()
     let url = base + template
@@ -230,7 +231,8 @@ test('every example request in the document gets the documented response', async
     const answer = await app.inject({
       method: /** @type {'GET'} */ (method),
       url: query.size > 0 ? `${url}?${query}` : url,
-      ...(type && { headers: { 'content-type': type }, payload: example ?? (type === 'image/png' ? png() : zip) })
+      headers: { ...by, ...type && { 'content-type': type } },
+      ...type && { payload: example ?? (type === 'image/png' ? png() : zip) }
     })
     assert.ok(answer.statusCode < 300, `${label}: ${answer.statusCode} ${answer.body}`)
     const said = responses[answer.statusCode]
@@ -253,6 +255,40 @@ test('every example request in the document gets the documented response', async
       if (media) assert.ok(validator(media.schema)(media.example))
     }
   }
+}
+
+test('every example request in the document gets the documented response', async (t) => {
+  const app = await wiki.build(t)
+  const document = await documentOf(app)
+  await setTheStage(app)
+  const zip = (await get(app, '/api/v1/export')).rawPayload
+  await tryExamples(app, document, operationsIn(document), { zip })
+})
+
+test('so does every example request about private spaces', async (t) => {
+  const app = await wiki.build(t, peopleOnly(t, { users: [...PEOPLE, user('Ana', 'editor')] }))
+  const document = await documentOf(app)
+  /** @param {string} method @param {string} url @param {any} [payload] */
+  const send = async (method, url, payload) => {
+    const { statusCode, body } = await app.inject({
+      method: /** @type {'PUT'} */ (method),
+      url: `/api/v1${url}`,
+      payload,
+      headers: { ...bearer(url.startsWith('/pages') || url.endsWith('files') ? 'Ana' : 'admin'),
+        ...Buffer.isBuffer(payload) && { 'content-type': 'image/png' } }
+    })
+    assert.ok(statusCode < 300, `${method} ${url}: ${body}`)
+  }
+  for (const name of ['Team', 'Old team']) await send('POST', '/spaces', { name })
+  for (const name of ['Writers', 'Interns']) await send('POST', '/groups', { name })
+  await send('PUT', '/groups/Writers/members/Ana')
+  await send('PUT', '/spaces/Team/grants/Writers', { role: 'editor' })
+  const plan = { content: 'Use plain words.\n', tags: ['guide', 'style'], summary: 'plainer' }
+  await send('PUT', '/pages/Team%2FPlan', plan)
+  await send('POST', '/spaces/Team/files', png())
+  const operations = operationsIn(document).filter(({ tags }) => tags.includes('spaces'))
+  assert.equal(operations.length, 20)
+  await tryExamples(app, document, operations, { by: bearer('admin') })
 })
 
 test('the API’s page describes every call without JavaScript, in any width, under every page’s policy', async (t) => {

@@ -191,6 +191,12 @@ for (const name of /** @type {const} */ (['edge', 'edge that follows the purge l
           assert.match(String(cacheControl), /no-store/, said)
         }
       }
+      const ways = /** @type {[object, number][]} */ ([[bearer('reader'), 200], [{}, 401], [bearer('editor'), 404]])
+      for (const [headers, status] of page === 'a' ? ways : ways.reverse()) {
+        const list = await ask(`/api/v1/spaces/Team/pages?q=${page}`, { ...headers })
+        assert.deepEqual([list.status, list.cacheControl], [status, 'private, no-store'])
+        assert.equal(list.text.includes(`Team/${page}`), status === 200)
+      }
       for (const [token, status] of /** @type {const} */ ([['reader', 200], ['editor', 403]])) {
         const read = await ask(`/api/v1/pages/Team%2F${page}`, bearer(token))
         assert.deepEqual([read.status, read.cacheControl], [status, 'private, no-store'])

@@ -19,7 +19,8 @@ const NO_PAGES = [
   'PATCH /api/v1/files/:file', 'DELETE /api/v1/files/:file', 'POST /edit/picture/:file',
   'POST /edit/delete-picture/:file', 'POST /edit/in/upload/*', 'POST /edit/in/picture/*',
   'POST /edit/in/delete-picture/*', 'POST /edit/short-link/*', 'POST /api/v1/short-links',
-  'PUT /api/v1/short-links/:id', 'POST /edit/proposal/:id/withdraw', 'POST /api/v1/proposals/:id/withdraw'
+  'PUT /api/v1/short-links/:id', 'POST /api/v1/spaces/:name/files', 'PATCH /api/v1/spaces/:name/files/:file',
+  'DELETE /api/v1/spaces/:name/files/:file', 'POST /edit/proposal/:id/withdraw', 'POST /api/v1/proposals/:id/withdraw'
 ]
 
 /** What saves a text: where changes wait for a review, it becomes a proposal. The others are refused. */

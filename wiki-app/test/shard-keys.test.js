@@ -217,10 +217,35 @@ async function useSpace (send) {
   await send('POST', edited, { alt: 'p' })
   await send('POST', edited.replace('/picture/', '/delete-picture/'), { sure: 'yes' })
   for (const url of ['/edit/spaces', '/edit/groups']) await send('GET', url)
+  await useSpaceOfPrograms(send)
   await send('DELETE', '/api/v1/pages/Team%2Fa')
   await send('POST', '/edit/spaces/remove', { name: 'Team' })
   await send('POST', '/edit/groups/take', { name: 'g', person: 'editor' })
   await send('POST', '/edit/groups/remove', { name: 'g' })
+}
+
+/**
+ * The same as programs do it.
+ * @param {(method: string, url: string, payload?: any, headers?: any) => Promise<import('./helper.js').Response>} send
+ */
+async function useSpaceOfPrograms (send) {
+  const [space, group] = ['/api/v1/spaces/Team', '/api/v1/groups/h']
+  await send('POST', '/api/v1/spaces', { name: 'Work' })
+  await send('POST', '/api/v1/groups', { name: 'h' })
+  await send('PUT', `${group}/members/editor`)
+  await send('PUT', `${space}/grants/h`, { role: 'reader' })
+  const { url } = (await send('POST', `${space}/files`, png(9), { 'content-type': 'image/png' })).json()
+  for (const path of ['', '/pages', '/pages?q=a', '/changes', '/search?q=one', '/files', '/export']) {
+    await send('GET', space + path)
+  }
+  for (const path of ['spaces', 'groups', 'groups/h/members']) await send('GET', `/api/v1/${path}`)
+  const file = `${space}/files/${url.slice(-36)}`
+  await send('PATCH', file, { alt: 'p' })
+  await send('DELETE', file)
+  await send('DELETE', `${space}/grants/h`)
+  await send('DELETE', `${group}/members/editor`)
+  await send('DELETE', group)
+  await send('DELETE', '/api/v1/spaces/Work')
 }
 
 /** Pages and lists, each also from its second part on. */

@@ -10,7 +10,7 @@ export const WORD = 'skrivnost'
 const [{ password }] = USERS
 
 /** @param {string} name @param {string} role */
-const user = (name, role) =>
+export const user = (name, role) =>
   ({ name, role, password, tokens: [{ label: 'test', sha256: sha256(`stevec_${name}`) }] })
 
 export const PEOPLE = [...USERS, user('teamreader', 'reader'), user('teameditor', 'reader'),

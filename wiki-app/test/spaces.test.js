@@ -29,6 +29,7 @@ const urlsFor = (word) => (pattern) => {
   const name = `Team/${word}`
   const url = pattern
     .replace('/revision/*', `/revision/${name}/1`)
+    .replace('/spaces/:name', '/spaces/Team')
     .replace(/(?<=^\/edit\/in\/(?:files|picture)\/)[*]/, `Team/${FILES[word]}.png`)
     .replace(/(?<=^\/(?:files|edit\/picture)\/):file$/, `${FILES[word]}.png`)
     .replace('*', name)
@@ -45,7 +46,7 @@ const urlsFor = (word) => (pattern) => {
 
 /** They have parameters that say what is looked for. */
 const LISTS = new Set(['/pages', '/search', '/changes', '/changes.atom', '/edit/in/pages', '/edit/in/changes',
-  '/edit/in/search', '/edit/in/export', '/edit/in/files', '/api/v1/pages', '/api/v1/search', '/api/v1/changes',
+  '/edit/in/search', '/edit/in/export', '/edit/in/files', '/api/v1/spaces/:name/pages', '/api/v1/pages', '/api/v1/search', '/api/v1/changes',
   '/api/v1/saves/:id', '/edit/new'])
 
 /** Without what differs from request to request. @param {import('./helper.js').Response} answer @param {string} word */

@@ -4,7 +4,7 @@ import fp from 'fastify-plugin'
 import { isUnsafe } from '../http/same-origin.js'
 import { wantsHtml } from '../views.js'
 import { keepFromCaches } from './private-answers.js'
-import { personOf, spaceOf } from './places.js'
+import { memberOf, personOf, spaceOf } from './places.js'
 import { isForm } from './resend.js'
 import { defaultDemand, isPersonal, suffices } from './roles.js'
 import { sessionCookies } from './session-cookies.js'
@@ -64,7 +64,11 @@ const CHALLENGE = { 'www-authenticate': 'Bearer realm="stevec"' }
  * @typedef {{name: string, role: Role, ofWiki?: Role}} Person
  */
 
-/** @typedef {{role?: Demand, identifies?: boolean, placed?: boolean}} Config */
+/**
+ * `placed`: where the address names a page, or in the query a space, in a private space the role is the one there.
+ * `ofSpace`: the address names a space, and without a role there it is as one that is not there.
+ * @typedef {{role?: Demand, identifies?: boolean, placed?: boolean, ofSpace?: boolean}} Config
+ */
 
 /** @param {FastifyRequest} request @returns {Person | null} null: no role is demanded, or writers have no names */
 export const personIn = (request) => /** @type {Person | null} */ (request.getDecorator('person'))
@@ -88,7 +92,7 @@ export const cookieIn = ({ headers, server }, name) =>
 /**
  * Where a route demands no role, the client is not identified, so that a cache can answer for it; unless the route
  * says `identifies`. `closed`: reading takes a role, too, at all routes that do not say `forStrangers`. Where a route
- * is `placed` and its page is in a private space, the role is the one in that space.
+ * is `placed` or `ofSpace`, the role in the private space counts.
  */
 export const access = fp(
   /** @type {FastifyPluginAsync<Pick<Services, 'users' | 'sessions'> & {mode: AccessMode, closed: boolean,
@@ -106,7 +110,7 @@ export const access = fp(
     const takesCookie = createTakesCookie(closed)
     const { name } = sessionCookies({ secure, closed })
     const { userOf, sessionUserOf } = createIdentification({ users, sessions, name, takesCookie })
-    const { admit, enter } = createAdmission({ mode, closed, spaces, takesCookie, userOf })
+    const { admit, enter } = createAdmission({ mode, closed, takesCookie, userOf })
 
     app.addHook('onRoute', (route) => {
       const role = demandOf(route, closed)
@@ -117,10 +121,10 @@ export const access = fp(
 
     app.addHook('onRequest', (request, reply, done) => {
       const isNowhere = request.is404
-      const { role = closed && !isNowhere ? 'reader' : 'anyone', identifies = closed && isNowhere, placed = false } =
+      const { role = closed && !isNowhere ? 'reader' : 'anyone', identifies = closed && isNowhere, placed, ofSpace } =
         /** @type {Config} */ (request.routeOptions.config)
-      const admitting = placed && spaces !== undefined
-        ? enter(spaces, request, role)
+      const admitting = (placed || ofSpace) && spaces !== undefined
+        ? enter(spaces, request, role, ofSpace)
         : role === 'anyone' ? null : admit(request, role)
       if (admitting === null) {
         if (!identifies) return done()
@@ -148,16 +152,17 @@ function demandOf ({ url, method, config = {} }, closed) {
 }
 
 /**
- * @param {{mode: AccessMode, closed: boolean, spaces?: Finding, takesCookie: TakesCookie,
+ * @param {{mode: AccessMode, closed: boolean, takesCookie: TakesCookie,
  *   userOf: ReturnType<typeof createIdentification>['userOf']}} options
  */
-function createAdmission ({ mode, closed, spaces, takesCookie, userOf }) {
+function createAdmission ({ mode, closed, takesCookie, userOf }) {
   /**
-   * @param {FastifyRequest} request @param {Role} demanded @param {Space | null} [space]
+   * @param {FastifyRequest} request @param {Role} demanded
+   * @param {(user: Person) => Promise<Person>} [inSpace]  throws what says that the role there is too low
    * @returns {Promise<boolean>} false: redirect to the sign-in form
    * @throws {Error} 401, 403
    */
-  async function admit (request, demanded, space = null) {
+  async function admit (request, demanded, inSpace) {
     if (mode === 'open') {
       if (demanded === 'admin') throw new NoAdmins()
       return true
@@ -167,7 +172,7 @@ function createAdmission ({ mode, closed, spaces, takesCookie, userOf }) {
     if (user === null) {
       if (!takesCookie(request) || !wantsHtml(request)) {
         const isReading = demanded === 'reader' && !isUnsafe(request.method)
-        const Refusal = (closed || space !== null) && isReading ? ReadersOnly : TokenNeeded
+        const Refusal = (closed || inSpace) && isReading ? ReadersOnly : TokenNeeded
         throw Object.assign(new Refusal(), { headers: CHALLENGE })
       }
       if (isUnsafe(request.method)) {
@@ -179,8 +184,8 @@ function createAdmission ({ mode, closed, spaces, takesCookie, userOf }) {
       }
       return false
     }
-    if (spaces && space !== null) {
-      know(request, await personOf(spaces, space, demanded, user))
+    if (inSpace) {
+      know(request, await inSpace(user))
       return true
     }
     know(request, user)
@@ -190,14 +195,16 @@ function createAdmission ({ mode, closed, spaces, takesCookie, userOf }) {
 
   /**
    * Where a name in a space takes a role, and others perhaps none.
-   * @param {Finding} spaces @param {FastifyRequest} request @param {Demand} demanded
+   * @param {Finding} spaces @param {FastifyRequest} request @param {Demand} demanded @param {boolean} [ofSpace]
    * @returns {Promise<boolean>} as `admit`
    */
-  async function enter (spaces, request, demanded) {
+  async function enter (spaces, request, demanded, ofSpace = false) {
     const space = await spaceOf(spaces, request)
     request.setDecorator('space', space)
-    if (space === null) return demanded === 'anyone' || admit(request, demanded)
-    return admit(request, demanded === 'anyone' ? 'reader' : demanded, space)
+    const role = demanded === 'anyone' ? 'reader' : demanded
+    if (ofSpace) return admit(request, role, (user) => memberOf(spaces, request, space, role, user))
+    if (space === null) return demanded === 'anyone' || admit(request, role)
+    return admit(request, role, (user) => personOf(spaces, space, role, user))
   }
 
   return { admit, enter }

@@ -13,6 +13,15 @@ const FORM_OF_PAGE = 1
 export const pageTag = ({ revision }) => `"v${FORM_OF_PAGE}-${revision}"`
 
 /**
+ * @template T @param {T[]} all  a list that is short enough to be read as a whole @param {(item: T) => string} keyOf
+ * @param {{after?: string, limit: number}} part @returns {{items: T[], more: boolean}} by key
+ */
+export function partOf (all, keyOf, { after = '', limit }) {
+  const rest = all.filter((item) => keyOf(item) > after).sort((a, b) => keyOf(a) < keyOf(b) ? -1 : 1)
+  return { items: rest.slice(0, limit), more: rest.length > limit }
+}
+
+/**
  * @template T @param {FastifyRequest} request @param {FastifyReply} reply
  * @param {{cacheControl: string, found: {items: T[], more: boolean}, shown: (item: T) => object, position: (item: T) =>
  *   string | number, others?: object}} answer  `position`: of an item in the list; `others`: fields beside the list

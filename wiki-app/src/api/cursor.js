@@ -10,6 +10,9 @@ const InvalidCursor = createError(
   400
 )
 
+/** Any name or tag: lists treat it as text. */
+export const ANY = /^[^]{1,1000}$/u
+
 /**
  * The seal has no secret: `readCursor` returns untrusted input.
  * @param {FastifyRequest} request @param {string | number} position

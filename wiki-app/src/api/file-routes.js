@@ -5,24 +5,15 @@ import { ALT_SCHEMA } from '../writing/change.js'
 import { readableAlt, visibleAuthor } from '../pages/visible.js'
 import { sendPart } from './answers.js'
 import { limitIn, readCursor } from './cursor.js'
-import { answer, bodyOf, CHANGE_FIELDS, list, otherwise, partQuery, queryOf, refusals, SECURITY } from './schemas.js'
+import {
+  answer, bodyOf, CHANGE_FIELDS, inPath, list, otherwise, partQuery, queryOf, refusals, SECURITY
+} from './schemas.js'
 
+/** @import {FastifyInstance, FastifyRequest} from 'fastify' */
+/** @import {FileStore} from '../files/store.js' */
 /** @import {Services} from '../services.js' */
 
 const FILE_ID = /^[0-9a-f]{24}$/
-
-const tags = ['files']
-const PICTURE = {
-  url: '/files/a1abfd410973b0111c215baa879b9edc.png',
-  alt: '',
-  markdown: '![](/files/a1abfd410973b0111c215baa879b9edc.png)',
-  type: 'image/png',
-  width: 1,
-  height: 1,
-  size_bytes: 67,
-  author: 'Ana',
-  created_at: '2026-01-01T00:00:00.000Z'
-}
 
 /** Longer names are shortened. */
 const NAME = {
@@ -31,70 +22,92 @@ const NAME = {
   description: 'The name of the file. Without it, only pictures are taken.'
 }
 const ALT = { ...ALT_SCHEMA, description: 'What it shows.' }
-const params = {
-  type: 'object',
-  required: ['file'],
-  properties: {
+
+/** @typedef {Record<'list' | 'upload' | 'rename' | 'remove', import('fastify').FastifySchema>} FileSchemas */
+
+/**
+ * @param {{tags: string[], security: import('fastify').FastifySchema['security'], base: string,
+ *   params?: Record<string, object>}} place  `base`: before the names of files; `params`: before `file`, in the path
+ * @returns {FileSchemas}
+ */
+// eslint-disable-next-line max-lines-per-function -- a table of schemas
+export function fileSchemas ({ tags, security, base, params = {} }) {
+  const file = 'a1abfd410973b0111c215baa879b9edc.png'
+  const example = {
+    url: `${base}/${file}`,
+    alt: '',
+    markdown: `![](${base}/${file})`,
+    type: 'image/png',
+    width: 1,
+    height: 1,
+    size_bytes: 67,
+    author: 'Ana',
+    created_at: '2026-01-01T00:00:00.000Z'
+  }
+  const ofFile = inPath({
+    ...params,
     file: {
       type: 'string',
       description: 'The last part of a picture’s address; of another file’s address the part before its name.',
-      examples: [PICTURE.url.slice('/files/'.length)]
+      examples: [file]
+    }
+  })
+  return {
+    list: {
+      tags,
+      summary: 'List the pictures and other files',
+      description: 'The newest first.',
+      params: inPath(params),
+      querystring: partQuery(),
+      response: {
+        200: list('What there is to know of each, and the Markdown that shows it', 'Picture', [example]),
+        ...otherwise(304)
+      }
+    },
+    upload: {
+      tags,
+      security,
+      summary: 'Upload a picture or another file',
+      description: 'PNG, JPEG, WebP or GIF; what it is is read from its content, and a damaged one is refused. ' +
+        'What follows its end is not kept. The same content twice is one picture, at one address for ever. ' +
+        'With a `name`, any other file is taken, too, and sent as a download of that name. The same content with ' +
+        'another name is one file with two addresses; it keeps 20 names.',
+      params: inPath(params),
+      querystring: queryOf({ author: { ...CHANGE_FIELDS.author, examples: ['Ana'] }, alt: ALT, name: NAME }),
+      body: { content: { 'image/png': { schema: {} }, 'application/octet-stream': { schema: {} } } },
+      response: {
+        200: answer('It was there already', 'Picture', example),
+        201: answer('It is there now', 'Picture', example),
+        ...refusals()
+      }
+    },
+    rename: {
+      tags,
+      security,
+      summary: 'Say what a picture shows',
+      description: 'Lists name it so. Pages keep what they say of it.',
+      params: ofFile,
+      body: bodyOf({ alt: ALT }, ['alt'], { alt: 'A grey dot' }),
+      response: {
+        200: answer('It is named', 'Picture', {
+          ...example, alt: 'A grey dot', markdown: `![A grey dot](${example.url})`
+        }),
+        ...refusals(404)
+      }
+    },
+    remove: {
+      tags,
+      security,
+      summary: 'Delete a picture',
+      description: 'For good. Its address says so; pages that show it keep their texts.',
+      params: ofFile,
+      querystring: queryOf({ author: CHANGE_FIELDS.author }),
+      response: { 204: { description: 'It was deleted.', type: 'null' }, ...refusals(404) }
     }
   }
 }
 
-/** @type {Record<string, import('fastify').FastifySchema>} */
-const SCHEMAS = {
-  list: {
-    tags,
-    summary: 'List the pictures and other files',
-    description: 'The newest first.',
-    querystring: partQuery(),
-    response: {
-      200: list('What there is to know of each, and the Markdown that shows it', 'Picture', [PICTURE]),
-      ...otherwise(304)
-    }
-  },
-  upload: {
-    tags,
-    security: SECURITY,
-    summary: 'Upload a picture or another file',
-    description: 'PNG, JPEG, WebP or GIF; what it is is read from its content, and a damaged one is refused. ' +
-      'What follows its end is not kept. The same content twice is one picture, at one address for ever. ' +
-      'With a `name`, any other file is taken, too, and sent as a download of that name. The same content with ' +
-      'another name is one file with two addresses; it keeps 20 names.',
-    querystring: queryOf({ author: { ...CHANGE_FIELDS.author, examples: ['Ana'] }, alt: ALT, name: NAME }),
-    body: { content: { 'image/png': { schema: {} }, 'application/octet-stream': { schema: {} } } },
-    response: {
-      200: answer('It was there already', 'Picture', PICTURE),
-      201: answer('It is there now', 'Picture', PICTURE),
-      ...refusals()
-    }
-  },
-  rename: {
-    tags,
-    security: SECURITY,
-    summary: 'Say what a picture shows',
-    description: 'Lists name it so. Pages keep what they say of it.',
-    params,
-    body: bodyOf({ alt: ALT }, ['alt'], { alt: 'A grey dot' }),
-    response: {
-      200: answer('It is named', 'Picture', {
-        ...PICTURE, alt: 'A grey dot', markdown: `![A grey dot](${PICTURE.url})`
-      }),
-      ...refusals(404)
-    }
-  },
-  remove: {
-    tags,
-    security: SECURITY,
-    summary: 'Delete a picture',
-    description: 'For good. Its address says so; pages that show it keep their texts.',
-    params,
-    querystring: queryOf({ author: CHANGE_FIELDS.author }),
-    response: { 204: { description: 'It was deleted.', type: 'null' }, ...refusals(404) }
-  }
-}
+const SCHEMAS = fileSchemas({ tags: ['files'], security: SECURITY, base: '/files' })
 
 /** @type {import('fastify').FastifyPluginAsync<Pick<Services, 'files' | 'policy'> & {maxBytes: number}>} */
 export async function fileApi (app, { files, maxBytes, policy: { listControl: cacheControl } }) {
@@ -105,9 +118,17 @@ export async function fileApi (app, { files, maxBytes, policy: { listControl: ca
       /** @type {import('node:http').IncomingMessage} */ body
     ) => body
   )
+  addFiles(app, { url: '/files', schemas: SCHEMAS, filesOf: () => files, maxBytes, cacheControl })
+}
 
-  app.get('/files', { config: { costly: 'list' }, schema: SCHEMAS.list }, async (request, reply) => {
-    const found = await files.list({ before: readCursor(request, FILE_ID), limit: limitIn(request) })
+/**
+ * @param {FastifyInstance} app  takes pictures and files as bodies
+ * @param {{url: string, schemas: FileSchemas, reading?: object, writing?: object, filesOf: (request: FastifyRequest) =>
+ *   FileStore, maxBytes: number, cacheControl: string}} place  `reading`, `writing`: the config of such routes
+ */
+export function addFiles (app, { url, schemas, reading, writing, filesOf, maxBytes, cacheControl }) {
+  app.get(url, { config: { ...reading, costly: 'list' }, schema: schemas.list }, async (request, reply) => {
+    const found = await filesOf(request).list({ before: readCursor(request, FILE_ID), limit: limitIn(request) })
     return sendPart(request, reply, {
       cacheControl,
       found,
@@ -116,21 +137,26 @@ export async function fileApi (app, { files, maxBytes, policy: { listControl: ca
     })
   })
 
-  const upload = { config: { waitsItself: true }, onRequest: refuseLarger(maxBytes), schema: SCHEMAS.upload }
-  app.post('/files', upload, async (request, reply) => {
+  const upload = {
+    config: { ...writing, waitsItself: true }, onRequest: refuseLarger(maxBytes), schema: schemas.upload
+  }
+  app.post(url, upload, async (request, reply) => {
     const said = /** @type {{author?: string, alt?: string, name?: string}} */ (request.query)
-    const { item, created } = await receive(files, request, request.raw.iterator({ destroyOnReturn: false }), said)
+    const body = request.raw.iterator({ destroyOnReturn: false })
+    const { item, created } = await receive(filesOf(request), request, body, said)
     return reply.code(created ? 201 : 200).header('location', item.url).send(picture(item))
   })
 
-  app.patch('/files/:file', { schema: SCHEMAS.rename }, async (request) => {
+  app.patch(`${url}/:file`, { config: { ...writing }, schema: schemas.rename }, async (request) => {
+    const files = filesOf(request)
     const file = await fileIn(request, files)
     const alt = readableAlt(/** @type {{alt: string}} */ (request.body).alt)
     return picture(shown(await files.rename(file.filename, alt) ?? file))
   })
 
-  app.delete('/files/:file', { schema: SCHEMAS.remove }, async (request, reply) => {
+  app.delete(`${url}/:file`, { config: { ...writing }, schema: schemas.remove }, async (request, reply) => {
     const { author } = /** @type {{author?: string}} */ (request.query)
+    const files = filesOf(request)
     await files.remove(await fileIn(request, files), personIn(request)?.name ?? visibleAuthor(author) ?? '')
     return reply.code(204).send()
   })

@@ -22,6 +22,8 @@ import { pageApi } from './page-routes.js'
 import { PROTECTION_SCHEMAS, protectionApi } from './protection-routes.js'
 import { PROPOSAL_SCHEMAS, proposalApi } from './proposal-routes.js'
 import { SAVE_SCHEMA, saveApi } from './save-routes.js'
+import { spacesApi } from './space-routes.js'
+import { SPACE_SCHEMAS } from './space-schemas.js'
 import { WATCHING_SCHEMAS, watchingApi } from './watching-routes.js'
 import { SECURITY_SCHEMES, SHARED_SCHEMAS } from './schemas.js'
 
@@ -39,7 +41,7 @@ const UnknownType = createError(
 const DOCUMENT_PATH = '/openapi.json'
 
 /** Tags of what a wiki has that knows people by name. */
-const OF_PEOPLE = ['watching', 'protection']
+const OF_PEOPLE = ['watching', 'protection', 'spaces']
 
 const createDocument = () => ({
   openapi: '3.1.1',
@@ -60,6 +62,7 @@ const createDocument = () => ({
     { name: 'history', description: 'History' },
     { name: 'protection', description: 'Protected pages' },
     { name: 'watching', description: 'Watching' },
+    { name: 'spaces', description: 'Private spaces and groups' },
     { name: 'short-links', description: 'Short addresses' },
     { name: 'files', description: 'Pictures and other files' },
     { name: 'archive', description: 'Import and export' },
@@ -86,7 +89,7 @@ export async function apiRoutes (app, {
   const schemas = [...SHARED_SCHEMAS, DIFFERENCE_SCHEMA, ...deferred ? [SAVE_SCHEMA] : [],
     ...watching ? WATCHING_SCHEMAS : [], ...protections ? PROTECTION_SCHEMAS : [],
     ...proposals ? PROPOSAL_SCHEMAS : [],
-    ...subscriptions ? [DIGEST_SCHEMA] : []]
+    ...subscriptions ? [DIGEST_SCHEMA] : [], ...privateSpaces ? SPACE_SCHEMAS : []]
   for (const schema of schemas) app.addSchema(schema)
 
   app.addHook('onRequest', (_request, reply, done) => {
@@ -120,6 +123,8 @@ export async function apiRoutes (app, {
     if (subscriptions) await api.register(fp(digestApi), { subscriptions })
     await api.register(fp(shortLinkApi), { links, deferred })
     await api.register(fp(fileApi), { files: pictures, maxBytes: pictureMaxBytes, policy })
+    // It takes files, too.
+    if (privateSpaces) await api.register(spacesApi, { ...privateSpaces, maxBytes: pictureMaxBytes })
     await api.register(fp(archiveApi), { archived, importFiles, importSlots })
     await api.register(fp(counterApi), { counter })
 

@@ -17,7 +17,7 @@ export const strict = (properties) => ({
 })
 
 /** @param {Record<string, object>} optional @param {Record<string, object>} required */
-const withOptional = (optional, required) => {
+export const withOptional = (optional, required) => {
   const schema = strict(required)
   return { ...schema, properties: { ...schema.properties, ...optional } }
 }
@@ -131,6 +131,9 @@ const text = (example, description) => ({
   ...(description && { description })
 })
 
+/** Of the path. @param {Record<string, object>} properties */
+export const inPath = (properties) => ({ type: 'object', required: Object.keys(properties), properties })
+
 /** @param {string} example */
 export const named = (example) => ({
   type: 'object',
@@ -239,13 +242,13 @@ const PROBLEMS = {
   302: 'The page has another name now; the Location header leads there.',
   304: 'Nothing has changed since the copy that you have.',
   400: 'The request is not as it is described here.',
-  401: 'This wiki takes changes only with a token that it knows (ACCESS=users).',
-  403: 'You may not change this (your role, a protected page, ACCESS=read-only), or the request comes from another ' +
+  401: 'This wiki takes this only with a token that it knows (ACCESS=users).',
+  403: 'You may not do this (your role, a protected page, ACCESS=read-only), or the request comes from another ' +
     'site’s page.',
   404: 'There is nothing of that name or number.',
   408: 'The request did not arrive in time.',
-  409: 'The name or the address is taken, there are too many subpages, addresses, watched pages or proposals, or a ' +
-    'proposal is closed.',
+  409: 'The name or the address is taken, there are too many subpages, addresses, watched pages, proposals, spaces, ' +
+    'groups or people in one, a proposal is closed, or pages or files are in the way.',
   410: 'An administrator has erased this revision.',
   412: 'The page is not as you expect it. Nothing was changed.',
   413: 'It is too large.',
@@ -280,7 +283,7 @@ export const SECURITY_SCHEMES = {
     type: /** @type {const} */ ('http'),
     scheme: 'bearer',
     description: 'Where the wiki runs with ACCESS=users, writes need the token of an editor or an administrator. ' +
-      'Reading needs one, of a reader at least, only where it runs with READ_ACCESS=members.'
+      'Reading needs one, of a reader at least, only in private spaces, or where it runs with READ_ACCESS=members.'
   }
 }
 

@@ -3,7 +3,7 @@ import { freshnessOf } from '../search/freshness.js'
 import { canonicalTag } from '../pages/tags.js'
 import { nameIn } from './address.js'
 import { sendPart } from './answers.js'
-import { limitIn, readCursor } from './cursor.js'
+import { ANY, limitIn, readCursor } from './cursor.js'
 import { positionOf, WANTED_POSITION } from '../search/search.js'
 import { list, named, otherwise, partQuery, QUERY, strict, TAG_PARAMETER } from './schemas.js'
 
@@ -13,8 +13,6 @@ import { list, named, otherwise, partQuery, QUERY, strict, TAG_PARAMETER } from 
 /** For each part the database reads all parts before it. */
 const HITS_MAX = 1_000
 
-/** Any name or tag: searches treat it as text. */
-const ANY = /^[^]{1,1000}$/u
 const HITS = /^[1-9]\d{0,2}$/
 const WANTED = new RegExp(WANTED_POSITION, 'su')
 
@@ -191,10 +189,10 @@ export async function searchApi (app, { search, policy: { listControl: cacheCont
 }
 
 /** @param {FastifyRequest} request */
-const wordsIn = ({ query }) => (/** @type {{q?: string}} */ (query).q ?? '').trim()
+export const wordsIn = ({ query }) => (/** @type {{q?: string}} */ (query).q ?? '').trim()
 
 /** @param {PageItem} page */
-const page = ({ _id: name, revision, modified_at: modifiedAt }) => ({ name, revision, modified_at: modifiedAt })
+export const page = ({ _id: name, revision, modified_at: modifiedAt }) => ({ name, revision, modified_at: modifiedAt })
 
 /** @param {PageItem} page */
-const nameOf = ({ _id: name }) => name
+export const nameOf = ({ _id: name }) => name

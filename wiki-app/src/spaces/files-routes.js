@@ -10,7 +10,7 @@ import { t } from '../language.js'
 import { FILE, IN, pageAsked } from '../reading/address.js'
 import { HTML, renderFor } from '../views.js'
 import { SPACE_FILES_URL, spaceFilesListUrl, spaceUploadUrl } from './addresses.js'
-import { NoSpace } from './spaces.js'
+import { NoSpace } from './find-space.js'
 
 /** @import {FastifyInstance, FastifyPluginAsync, FastifyRequest} from 'fastify' */
 /** @import {SpaceFiles} from './files.js' */

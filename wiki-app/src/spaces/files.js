@@ -1,4 +1,4 @@
-import { personOf } from '../access/places.js'
+import { asInWiki, personOf } from '../access/places.js'
 import { driverOf } from '../database/driver.js'
 import { NotInSpace } from './guards.js'
 
@@ -26,10 +26,9 @@ export function createSpaceFiles (models, { roleIn }, { storeIn }) {
         const space = /** @type {Space | null} */ (await spaces
           .findOneAndUpdate({ _id, at, state: 'open' }, { $inc: { uploads: 1 } }, { session }))
         if (space === null || uploader === null) throw new NotInSpace(_id)
-        const { name, role, ofWiki = role } = uploader
         /** @type {typeof roleIn} */
         const roleNow = (of, person) => roleIn(of, person, session)
-        await personOf({ roleIn: roleNow }, space, 'editor', { name, role: ofWiki })
+        await personOf({ roleIn: roleNow }, space, 'editor', asInWiki(uploader))
       }
     })
   }

@@ -1,3 +1,4 @@
+import createError from '@fastify/error'
 import { suffices } from '../access/roles.js'
 import { userKey } from '../access/users.js'
 import { driverOf } from '../database/driver.js'
@@ -9,6 +10,8 @@ import { pageOfTalk, TALK } from '../pages/talk.js'
 /** @import {Person} from '../access/access.js' */
 /** @import {Role} from '../access/roles.js' */
 /** @import {Space, SpaceModels} from './model.js' */
+
+export const NoSpace = createError('WIKI_NO_SPACE', 'There is no private space “%s” that you may see.', 404)
 
 /** Names of spaces that would have this page, or this talk page. @param {string} name  canonical */
 const rootsOf = (name) => {

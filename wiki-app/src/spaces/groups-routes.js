@@ -1,14 +1,11 @@
-import createError from '@fastify/error'
 import { nameOfPerson } from '../access/access.js'
-import { isLine, LINE_RULE, NAME_MAX_CHARS } from '../access/users.js'
+import { NAME_MAX_CHARS } from '../access/users.js'
 import { t } from '../language.js'
 import { HTML, renderFor, wantsHtml } from '../views.js'
 import { GROUPS_URL, SPACES_URL } from './addresses.js'
 
 /** @import {FastifyPluginAsync, FastifyReply, FastifyRequest} from 'fastify' */
 /** @import {Groups} from './groups.js' */
-
-const InvalidName = createError('WIKI_INVALID_NAME_OF_GROUP', `The name of a group must be ${LINE_RULE}.`, 400)
 
 const NAME = { type: 'string', minLength: 1, maxLength: NAME_MAX_CHARS }
 const BODY_MAX_BYTES = 16_384
@@ -40,9 +37,7 @@ export async function groupsRoutes (app, { groups }) {
   })
 
   app.post(GROUPS_URL, form({ name: NAME }), async (request, reply) => {
-    const name = asked(request).name.normalize('NFC').trim()
-    if (!isLine(name, NAME_MAX_CHARS)) throw new InvalidName()
-    await groups.make(nameOfPerson(request), name)
+    const { name } = await groups.make(nameOfPerson(request), asked(request).name)
     return wantsHtml(request) ? reply.redirect(GROUPS_URL, 303) : reply.code(201).send({ name })
   })
 

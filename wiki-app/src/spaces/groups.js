@@ -1,5 +1,5 @@
 import createError from '@fastify/error'
-import { userKey } from '../access/users.js'
+import { isLine, LINE_RULE, NAME_MAX_CHARS, userKey } from '../access/users.js'
 import { driverOf } from '../database/driver.js'
 
 /** @import {Members} from '../people/members.js' */
@@ -9,6 +9,7 @@ import { driverOf } from '../database/driver.js'
 const GROUPS_MAX = 100
 const MEMBERS_MAX = 1_000
 
+const InvalidName = createError('WIKI_INVALID_NAME_OF_GROUP', `The name of a group must be ${LINE_RULE}.`, 400)
 const NoGroup = createError('WIKI_NO_GROUP', 'There is no group “%s”. Make it first.', 404)
 const GroupTaken = createError('WIKI_GROUP_TAKEN', 'There is a group “%s” already (capitals do not count).', 409)
 const TooManyGroups = createError(
@@ -43,9 +44,21 @@ export function createGroups ({ models, audit, members, users }) {
     list: async () => /** @type {Group[]} */ (
       await groups.find({}, { sort: { _id: 1 }, limit: GROUPS_MAX }).toArray()),
 
-    /** @param {string} actor  name of an administrator @param {string} name @throws {Error} 403, 409 */
-    async make (actor, name) {
-      await audit.during(actorOf(actor), { did: 'group-made' }, async (session) => {
+    /** @param {string} name @returns {Promise<Group>} @throws {Error} 404 */
+    async get (name) {
+      const group = await groups.findOne({ _id: groupKey(name) })
+      if (group === null) throw new NoGroup(name)
+      return /** @type {Group} */ (group)
+    },
+
+    /**
+     * @param {string} actor  name of an administrator @param {string} given
+     * @returns {Promise<Group>} @throws {Error} 400, 403, 409
+     */
+    async make (actor, given) {
+      const name = given.normalize('NFC').trim()
+      if (!isLine(name, NAME_MAX_CHARS)) throw new InvalidName()
+      return audit.during(actorOf(actor), { did: 'group-made' }, async (session) => {
         const group = { _id: groupKey(name), name, members: [], at: new Date() }
         if (await groups.findOne({ _id: group._id }, { session }) !== null) throw new GroupTaken(name)
         await groups.insertOne(group, { session })

@@ -19,7 +19,7 @@ const LIST_MAX_MS = 1_000
 
 /**
  * `before`: id of a change of the space; `skip`: of other spaces' changes that follow it, so many were looked through.
- * @typedef {Pick<Page, '_id' | 'modified_at'>} Listed
+ * @typedef {Pick<Page, '_id' | 'modified_at' | 'revision'>} Listed
  * @typedef {{before?: string, skip?: number}} Place
  */
 
@@ -31,22 +31,25 @@ export function createSpaceLists ({ models, history }) {
   const pages = driverOf(models.Pages)
 
   /**
-   * @param {string} root @param {mongo.Filter<any>} filter @param {string} after
+   * @param {string} root @param {mongo.Filter<any>} filter @param {string} after @param {number} [limit]
    * @returns {Promise<{items: Listed[], more: boolean}>} in order of bytes
    */
-  async function listOf (root, filter, after) {
+  async function listOf (root, filter, after, limit = PAGES_PER_PART) {
     const inside = { $or: [{ _id: root }, { _id: rangeBelow(root) }] }
     const found = /** @type {Listed[]} */ (await pages
       .find({ $and: [{ deleted_at: null, _id: { $gt: after } }, inside, filter] }, {
-        projection: { modified_at: 1 }, sort: { _id: 1 }, limit: PAGES_PER_PART + 1, maxTimeMS: LIST_MAX_MS
+        projection: { modified_at: 1, revision: 1 }, sort: { _id: 1 }, limit: limit + 1, maxTimeMS: LIST_MAX_MS
       })
       .toArray())
-    return { items: found.slice(0, PAGES_PER_PART), more: found.length > PAGES_PER_PART }
+    return { items: found.slice(0, limit), more: found.length > limit }
   }
 
   return {
-    /** @param {{root: string, q: string, after?: string}} options  `q`: beginnings of words of a title; '' for all */
-    pages: ({ root, q, after = '' }) => listOf(root, q === '' ? {} : titleFilter(q), after),
+    /**
+     * @param {{root: string, q: string, after?: string, limit?: number}} options  `q`: beginnings of words of a title;
+     *   '' for all
+     */
+    pages: ({ root, q, after = '', limit }) => listOf(root, q === '' ? {} : titleFilter(q), after, limit),
 
     texts: createSpaceSearch(models),
 
@@ -55,10 +58,10 @@ export function createSpaceLists ({ models, history }) {
 
     /**
      * The newest first. Ids of other spaces' changes stay here: they say when something was changed there.
-     * @param {{root: string} & Place} options
+     * @param {{root: string, limit?: number} & Place} options
      * @returns {Promise<{items: RevisionItem[], next: Place | null}>} `next`: where the list goes on
      */
-    async changes ({ root, ...place }) {
+    async changes ({ root, limit = CHANGES_PER_PART, ...place }) {
       /** @type {RevisionItem[]} */
       const items = []
       let from = place
@@ -69,7 +72,7 @@ export function createSpaceLists ({ models, history }) {
           from = { before: String(item._id) }
           next = isWithin(root, item.page) ? { ...from, skip: 0 } : { ...next, skip: next.skip + 1 }
           if (next.skip === 0) items.push(item)
-          if (items.length === CHANGES_PER_PART) return { items, next }
+          if (items.length === limit) return { items, next }
         }
         if (!found.more) return { items, next: null }
       }

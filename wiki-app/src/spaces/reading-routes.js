@@ -20,8 +20,8 @@ import { withConfig } from './placed.js'
 import { addSpaceSearch } from './search-route.js'
 
 /** @import {FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest} from 'fastify' */
-/** @import {ZipItem} from '../archive/zip.js' */
 /** @import {CachePolicy} from '../caching/cache-policy.js' */
+/** @import {Exports} from './export-route.js' */
 /** @import {Space} from './model.js' */
 /** @import {SpaceLists} from './lists.js' */
 /** @import {Inside} from './stores.js' */
@@ -43,10 +43,9 @@ const configOf = (costly) => ({ role: 'reader', placed: true, ...costly && { cos
 /**
  * What members of a private space read: pages as at the public addresses, with another store. A name that is in no
  * space is sent to its public address.
- * @type {FastifyPluginAsync<{inside: Inside, lists: SpaceLists, archived: (space: Space) => AsyncIterable<ZipItem>,
- *   policy: CachePolicy}>}
+ * @type {FastifyPluginAsync<Exports & {inside: Inside, lists: SpaceLists, policy: CachePolicy}>}
  */
-export async function spaceReadingRoutes (app, { inside, lists, archived, policy }) {
+export async function spaceReadingRoutes (app, { inside, lists, policy, ...exports }) {
   app.addHook('onRequest', async (request, reply) => {
     if (spaceIn(request) === null) return reply.redirect(publicUrl(request), 303)
   })
@@ -54,7 +53,7 @@ export async function spaceReadingRoutes (app, { inside, lists, archived, policy
   addView(app, inside, policy)
   addLists(app, lists)
   addSpaceSearch(app, lists)
-  addSpaceExport(app, archived)
+  addSpaceExport(app, exports)
   await app.register(async (scope) => {
     const within = withConfig(scope, configOf())
     await historyRoutes(within, { ...inside, policy })

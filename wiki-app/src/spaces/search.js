@@ -20,7 +20,7 @@ const WORD = new RegExp(`${LETTER}+`, 'gu')
 
 /**
  * `content`: its beginning; `next`: the last page that was read, when there are more.
- * @typedef {Pick<Page, '_id' | 'modified_at' | 'content'>} SpaceHit
+ * @typedef {Pick<Page, '_id' | 'revision' | 'modified_at' | 'content'>} SpaceHit
  * @typedef {{hits: SpaceHit[], next: string | null}} FoundInSpace
  */
 
@@ -38,7 +38,7 @@ export function createSpaceSearch ({ Pages }) {
     // In each range, so that no page of another space is read.
     $or: rangesOf(root).map((range) => ({ $and: [{ _id: range }, { _id: { $gt: after } }] }))
   }, {
-    projection: { content: 1, modified_at: 1 },
+    projection: { content: 1, modified_at: 1, revision: 1 },
     sort: { _id: 1 },
     limit: LIMITS.pages + 1,
     batchSize: BATCH,
@@ -47,27 +47,26 @@ export function createSpaceSearch ({ Pages }) {
 
   /**
    * Pages and talk pages that have all words, each in the name or in the text.
-   * @param {{root: string, q: string, after?: string}} options  `q`: words, "phrases in quotes", -excluded words;
-   *   `after`: a name
+   * @param {{root: string, q: string, after?: string, limit?: number}} options  `q`: words, "phrases in quotes",
+   *   -excluded words; `after`: a name; `limit`: of hits
    * @returns {Promise<FoundInSpace | null>} null: there is no word to look for
    * @throws {Error} 503 when not even one page could be read in time
    */
-  return async function texts ({ root, q, after = '' }) {
+  return async function texts ({ root, q, after = '', limit = LIMITS.hits }) {
     const matches = matcherOf(queryOf(q))
     if (matches === null) return null
     const endsAt = performance.now() + LIMITS.ms
     /** @type {SpaceHit[]} */
     const hits = []
     let [last, read, chars] = [after, 0, 0]
-    const isOver = () => read > 0 && (read === LIMITS.pages || hits.length === LIMITS.hits || chars >= LIMITS.chars ||
+    const isOver = () => read > 0 && (read === LIMITS.pages || hits.length === limit || chars >= LIMITS.chars ||
       performance.now() >= endsAt)
     try {
       for await (const page of pagesAfter(root, after)) {
-        const { _id: name, content, modified_at: modifiedAt } = /** @type {SpaceHit} */ (page)
+        const hit = /** @type {SpaceHit} */ (page)
+        const { _id: name, content } = hit
         if (isOver()) return { hits, next: last }
-        if (await matches(name, content)) {
-          hits.push({ _id: name, modified_at: modifiedAt, content: content.slice(0, EXCERPT_FROM_CHARS) })
-        }
+        if (await matches(name, content)) hits.push({ ...hit, content: content.slice(0, EXCERPT_FROM_CHARS) })
         last = name
         chars += content.length
         read++

@@ -1,5 +1,6 @@
 import { archiveOf } from '../archive/export.js'
 import { whileAvailable } from '../database/while-available.js'
+import { createSemaphore } from '../http/semaphore.js'
 import { createErasure } from '../history/erasure.js'
 import { HTML_FACTOR_MAX } from '../markdown/renderer.js'
 import { NO_PURGES } from '../pages/store.js'
@@ -75,6 +76,7 @@ export function createSpaceServices ({ models, finding, guards }, parts) {
     lists: whileAvailable(createSpaceLists({ models: models.inside, history: inside.history }), database),
     /** @param {Space} space */
     archived: (space) => archiveOf(models.inside, files.filesOf(space), rangesOf(space._id)),
+    exportSlots: createSemaphore(EXPORTS_MAX),
     /** @type {PageStore['migrations']} */
     migrations: inside.store.migrations.filter(({ number }) => number > BORN_AFTER),
     async close () {
@@ -84,5 +86,6 @@ export function createSpaceServices ({ models, finding, guards }, parts) {
   }
 }
 
+const EXPORTS_MAX = 2
 /** The last migration before there were spaces. */
 const BORN_AFTER = 7

@@ -4,13 +4,13 @@ import { t } from '../language.js'
 import { viewUrl, writableName } from '../pages/name.js'
 import { HTML, renderFor, wantsHtml } from '../views.js'
 import { GROUPS_URL, spaceChangesUrl, spacePagesUrl, SPACES_URL } from './addresses.js'
+import { spacesFor } from './facts.js'
 import { groupKey } from './groups.js'
 
 /** @import {FastifyPluginAsync, FastifyReply, FastifyRequest} from 'fastify' */
 /** @import {Person} from '../access/access.js' */
 /** @import {Role} from '../access/roles.js' */
 /** @import {Groups} from './groups.js' */
-/** @import {Group, Space} from './model.js' */
 /** @import {Spaces} from './spaces.js' */
 
 const NAME = { type: 'string', minLength: 1, maxLength: 800 }
@@ -35,9 +35,7 @@ export async function spacesRoutes (app, { spaces, groups }) {
 
   app.get(SPACES_URL, { config: { role: 'reader' } }, async (request, reply) => {
     const person = /** @type {Person} */ (personIn(request))
-    const found = await spaces.list(person)
-    const names = found.some(({ role }) => role === 'admin') ? await groups.list() : []
-    const items = found.map((space) => factsOf(space, names))
+    const { items, groups: names } = await spacesFor({ spaces, groups }, person)
     if (!wantsHtml(request)) return { spaces: items }
     return reply.type(HTML).send(renderFor(request, 'spaces', {
       title: t('Private spaces'),
@@ -47,7 +45,7 @@ export async function spacesRoutes (app, { spaces, groups }) {
         pagesUrl: spacePagesUrl(item.name),
         changesUrl: spaceChangesUrl(item.name)
       })),
-      groups: names.map(({ name }) => name),
+      groups: names,
       url: SPACES_URL,
       groupsUrl: GROUPS_URL,
       isAdmin: person.role === 'admin'
@@ -83,13 +81,3 @@ const done = (request, reply) => wantsHtml(request) ? reply.redirect(SPACES_URL,
 
 /** @param {FastifyRequest} request @returns {string} canonical @throws {Error} 400 */
 const nameIn = ({ body }) => writableName(/** @type {{name: string}} */ (body).name)
-
-/**
- * Grants are for those that may change them.
- * @param {Space & {role: Role}} space @param {Group[]} groups
- */
-function factsOf ({ _id: name, role, grants, state }, groups) {
-  const nameOf = new Map(groups.map((group) => [group._id, group.name]))
-  const shown = grants.map(({ group, role }) => ({ group: nameOf.get(group) ?? group, role }))
-  return { name, role, state, ...role === 'admin' && { grants: shown } }
-}

@@ -8,7 +8,7 @@ import { rangeBelow, subpagesUrl } from '../pages/subpage-names.js'
 import { isAmongTalk } from '../pages/talk.js'
 import { createOutwait } from '../protection/outwait.js'
 import { spaceFilesListUrl } from './addresses.js'
-import { beginnings, isWithin, rangesOf, roleOf } from './find-space.js'
+import { beginnings, isWithin, NoSpace, rangesOf, roleOf } from './find-space.js'
 
 /** @import {ClientSession, Connection} from 'mongoose' */
 /** @import {Person} from '../access/access.js' */
@@ -24,7 +24,6 @@ import { beginnings, isWithin, rangesOf, roleOf } from './find-space.js'
 export const SPACES_MAX = 100
 const COUNTED_MAX = 10_000
 
-export const NoSpace = createError('WIKI_NO_SPACE', 'There is no private space “%s” that you may see.', 404)
 const NoGroup = createError('WIKI_NO_GROUP', 'There is no group “%s”. Make it first.', 404)
 const SpaceTaken = createError('WIKI_SPACE_TAKEN', '“%s” is a private space already.', 409)
 const SpacesOverlap = createError(
