@@ -274,8 +274,10 @@ test('so does every example request about private spaces', async (t) => {
       method: /** @type {'PUT'} */ (method),
       url: `/api/v1${url}`,
       payload,
-      headers: { ...bearer(url.startsWith('/pages') || url.endsWith('files') ? 'Ana' : 'admin'),
-        ...Buffer.isBuffer(payload) && { 'content-type': 'image/png' } }
+      headers: {
+        ...bearer(url.startsWith('/pages') || url.endsWith('files') ? 'Ana' : 'admin'),
+        ...Buffer.isBuffer(payload) && { 'content-type': 'image/png' }
+      }
     })
     assert.ok(statusCode < 300, `${method} ${url}: ${body}`)
   }

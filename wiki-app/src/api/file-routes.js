@@ -23,7 +23,10 @@ const NAME = {
 }
 const ALT = { ...ALT_SCHEMA, description: 'What it shows.' }
 
-/** @typedef {Record<'list' | 'upload' | 'rename' | 'remove', import('fastify').FastifySchema>} FileSchemas */
+/**
+ * @typedef {Record<'list' | 'upload' | 'rename' | 'remove', import('fastify').FastifySchema & {response: object}>}
+ *   FileSchemas
+ */
 
 /**
  * @param {{tags: string[], security: import('fastify').FastifySchema['security'], base: string,

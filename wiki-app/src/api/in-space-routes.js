@@ -81,12 +81,12 @@ const FILE_SCHEMAS = {
     ...FILES.list,
     summary: 'List the pictures and other files of a private space',
     description: 'The newest first. The token reads what is at `url`, too.',
-    response: { .../** @type {object} */ (FILES.list.response), ...otherwise(401, 403, 404) }
+    response: { ...FILES.list.response, ...otherwise(401, 403, 404) }
   },
   upload: {
     ...FILES.upload,
     summary: 'Upload a picture or another file into a private space',
-    response: { .../** @type {object} */ (FILES.upload.response), ...otherwise(404) }
+    response: { ...FILES.upload.response, ...otherwise(404) }
   }
 }
 
