@@ -1,7 +1,7 @@
 import { archiveOf } from '../archive/export.js'
 import { whileAvailable } from '../database/while-available.js'
-import { createSemaphore } from '../http/semaphore.js'
 import { createErasure } from '../history/erasure.js'
+import { createSemaphore } from '../http/semaphore.js'
 import { HTML_FACTOR_MAX } from '../markdown/renderer.js'
 import { NO_PURGES } from '../pages/store.js'
 import { createSpaceFiles } from './files.js'

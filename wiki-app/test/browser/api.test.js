@@ -40,7 +40,7 @@ test('the API’s page tries calls, and those that write carry the token that Au
 
 for (const width of [1280, 390, 320]) {
   test(`the API’s page is accessible and not wider than ${width} px, with every call open`, async (t) => {
-    const { page } = await browser.open(t, { viewport: { width, height: 844 } })
+    const { page } = await browser.open(t, { viewport: { width, height: 844 } }, peopleOnly(t))
     await page.goto('/api/')
     // As it opens, with all calls closed, it is one of the pages of every-page.test.js.
     await page.evaluate(() => { for (const details of document.querySelectorAll('details')) details.open = true })
