@@ -46,7 +46,8 @@ const urlsFor = (word) => (pattern) => {
 
 /** They have parameters that say what is looked for. */
 const LISTS = new Set(['/pages', '/search', '/changes', '/changes.atom', '/edit/in/pages', '/edit/in/changes',
-  '/edit/in/search', '/edit/in/export', '/edit/in/files', '/api/v1/spaces/:name/pages', '/api/v1/pages', '/api/v1/search', '/api/v1/changes',
+  '/edit/in/search', '/edit/in/export', '/edit/in/files', '/api/v1/spaces/:name/pages', '/api/v1/spaces/:name/search',
+  '/api/v1/pages', '/api/v1/search', '/api/v1/changes',
   '/api/v1/saves/:id', '/edit/new'])
 
 /** Without what differs from request to request. @param {import('./helper.js').Response} answer @param {string} word */
