@@ -105,6 +105,8 @@ test('a word that no page has finds similar ones, behind the others, and is offe
   }
   assert.deepEqual(await ask('gardn'), ['garden', ['green']])
   assert.deepEqual(await ask('gardem fountain'), ['garden fountain', ['Harden', 'green']], 'known words come first')
+  const behind = 'how to do fountain 2024 gardn'
+  assert.deepEqual(await ask(behind), ['how to do fountain 2024 garden', ['Harden', 'green']], 'behind short words')
   assert.deepEqual(await ask('windimlls'), ['windmill', ['green']], 'two edits in a long word')
   assert.deepEqual(await ask('čebeljnak'), ['cebelnjak', ['Harden']], 'without accents, as they are indexed')
   assert.deepEqual((await found(app, 'gardn'))[0], ['green', 'garden'], 'what was found is marked')

@@ -1,7 +1,7 @@
 import { isUnspaced, tokensOf } from '../pages/unspaced.js'
 import { NoIndex, TooLong } from './errors.js'
 import { currentFile, discard, openExisting, stateIn } from './file.js'
-import { similarTo } from './similar.js'
+import { hasSimilar, similarTo } from './similar.js'
 import { isCorrupt, isInterrupted } from './sqlite.js'
 import { beginningOf, stemOf } from './stems.js'
 import { matchOf } from './terms.js'
@@ -170,9 +170,14 @@ async function othersOf (sqlite, all, language) {
   const similar = new Map()
   // Without them the search is what it was: too much time for them is no failure.
   await inTime(sqlite, SIMILAR_MAX_MS, async () => {
-    for (const word of words.filter((each) => !stems.has(stemOf(each, language))).slice(0, MISSPELT_MAX)) {
+    let misspelt = 0
+    for (const word of words) {
+      if (misspelt === MISSPELT_MAX) break
+      if (!hasSimilar(word) || stems.has(stemOf(word, language))) continue
       const [known] = await sqlite.all('select 1 from temp.terms where term = ?', word)
-      const found = known === undefined ? await similarTo(sqlite, word) : []
+      if (known !== undefined) continue
+      misspelt++
+      const found = await similarTo(sqlite, word)
       if (found.length > 0) similar.set(word, found)
     }
   }).catch((error) => { if (!(error instanceof TooLong)) throw error })

@@ -9,14 +9,16 @@ const COMPARED_MAX = 5_000
 const SIMILAR_MAX = 3
 const LETTERS = /^\p{L}+$/u
 
+/** @param {string} word @returns {boolean} whether words like it are worth a look */
+export const hasSimilar = (word) => word.length >= WORD_MIN_CHARS && LETTERS.test(word)
+
 /**
  * Words of the index that are one edit away, or two for long words: a letter more, less or another one, or two letters
  * that have changed places. Mistakes in the first letter are rare, so they are not looked for.
- * @param {Sqlite} sqlite  with fts5vocab as `temp.terms` @param {string} word  as it is indexed
+ * @param {Sqlite} sqlite  with fts5vocab as `temp.terms` @param {string} word  as it is indexed, for which `hasSimilar`
  * @returns {Promise<string[]>} at most 3: the nearest first, of those the one that most pages have
  */
 export async function similarTo (sqlite, word) {
-  if (word.length < WORD_MIN_CHARS || !LETTERS.test(word)) return []
   const most = word.length < LONG_CHARS ? 1 : 2
   const [first, second] = word
   const all = await termsIn(sqlite, first, word.length, most)
