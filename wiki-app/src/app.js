@@ -219,7 +219,8 @@ async function registerRoutes (app, { config, services, counter, processes, read
   await app.register(importRoutes, { importFiles: services.importFiles, importSlots: services.importSlots })
   await app.register(fileRoutes, { files, maxBytes: config.UPLOAD_MAX_BYTES, policy })
   await app.register(pictureRoutes, { files, search })
-  await app.register(protectionRoutes, services)
+  const protecting = placed(protectionRoutes, privateSpaces?.inside)
+  await app.register(protecting, services)
   await app.register(authorRevertRoutes, { authorRevert: services.authorRevert })
   if (watching) {
     const ownAddresses = services.passwordMail?.addresses

@@ -48,7 +48,8 @@ const urlsFor = (word) => (pattern) => {
 const LISTS = new Set(['/pages', '/search', '/changes', '/changes.atom', '/edit/in/pages', '/edit/in/changes',
   '/edit/in/search', '/edit/in/export', '/edit/in/files', '/api/v1/spaces/:name/pages', '/api/v1/spaces/:name/search',
   '/api/v1/pages', '/api/v1/search', '/api/v1/changes',
-  '/api/v1/saves/:id', '/edit/new'])
+  '/api/v1/saves/:id', '/edit/new', '/edit/protection', '/edit/proposals', '/edit/proposal/:id', '/api/v1/protections',
+  '/api/v1/proposals', '/api/v1/proposals/:id'])
 
 /** Without what differs from request to request. @param {import('./helper.js').Response} answer @param {string} word */
 function seen ({ statusCode, headers: { date, etag, ...headers }, body }, word) {
@@ -70,6 +71,10 @@ test('to strangers, and members without a group, a private page is as one that i
   await send(app, '/api/v1/pages/Team%2Fformer/rename', { to: `Team/${WORD}-renamed` }, 'teameditor')
   await send(app, '/edit/delete/Team/gone', {}, 'teameditor')
   assert.equal((await upload(app, 'Team', png(3), { alt: WORD })).statusCode, 201)
+  const rule = await send(app, `/api/v1/protections/${encodeURIComponent(name)}`, { review: true, reason: WORD },
+    'teamadmin', 'PUT')
+  assert.equal(rule.statusCode, 201, rule.body)
+  assert.equal((await put(app, name, { ...payload, content: `${WORD} proposed` }, `${WORD}er`)).statusCode, 202)
 
   const patterns = new Set(/** @type {{method: string | string[], url: string}[]} */ (/** @type {any} */ (app).rules)
     .filter(({ method }) => [method].flat().includes('GET')).map(({ url }) => url))
@@ -222,9 +227,8 @@ test('all that is written goes to the space, and nothing crosses its border', as
   assert.equal((await get(app, '/wiki/Team/b')).statusCode, 303)
 
   for (const [url, payload] of /** @type {[string, object][]} */ ([
-    ['/edit/short-link/Team/a', {}], ['/api/v1/short-links', { page: 'Team/a' }],
-    ['/edit/protection', { name: 'Team/a' }], ['/api/v1/protections/Team%2Fa', {}]])) {
-    const answer = await send(app, url, payload, 'admin', url.endsWith('%2Fa') ? 'PUT' : 'POST')
+    ['/edit/short-link/Team/a', {}], ['/api/v1/short-links', { page: 'Team/a' }]])) {
+    const answer = await send(app, url, payload, 'admin')
     assert.deepEqual([answer.statusCode, /a name in a private space/.test(answer.body)], [409, true], url)
   }
 

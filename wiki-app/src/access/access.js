@@ -60,8 +60,9 @@ export const TARGET_MAX_CHARS = 4_000
 const CHALLENGE = { 'www-authenticate': 'Bearer realm="stevec"' }
 
 /**
- * `role`: in a private space, the one there; `ofWiki`: then the one elsewhere, which the browser remembers.
- * @typedef {{name: string, role: Role, ofWiki?: Role}} Person
+ * `role`: in a private space, the one there; `space`: then its name; `ofWiki`: the role elsewhere, which the browser
+ * remembers.
+ * @typedef {{name: string, role: Role, ofWiki?: Role, space?: string}} Person
  */
 
 /**
@@ -252,8 +253,8 @@ function createIdentification ({ users, sessions, name, takesCookie }) {
 /** @param {FastifyRequest} request @param {Person | null} user */
 function know (request, user) {
   if (user === null) return
-  const { name, role, ofWiki } = user
-  request.setDecorator('person', ofWiki === undefined ? { name, role } : { name, role, ofWiki })
+  const { name, role, ofWiki, space } = user
+  request.setDecorator('person', ofWiki === undefined ? { name, role } : { name, role, ofWiki, space })
 }
 
 /** @param {string} to  after sign-in; forgotten where the form would not take it */

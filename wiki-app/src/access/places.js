@@ -69,7 +69,7 @@ export async function memberOf ({ roleIn }, request, space, demanded, user) {
 /** @param {Space} space @param {Role | null} role @param {Role} demanded @param {Person} user @throws {Error} 403 */
 function inSpace ({ _id: name }, role, demanded, user) {
   if (role === null || !suffices(role, demanded)) throw new NotOfSpace(name, demanded)
-  return { name: user.name, role, ofWiki: user.role }
+  return { name: user.name, role, ofWiki: user.role, space: name }
 }
 
 /** @param {Person} person @returns {Person} with the role in the wiki, also where a request is about a space */

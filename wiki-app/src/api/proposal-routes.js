@@ -6,7 +6,8 @@ import { STATES } from '../proposals/model.js'
 import { declined, DECLINE_PROPERTIES } from '../proposals/reason.js'
 import { sendPart } from './answers.js'
 import { limitIn, readCursor } from './cursor.js'
-import { answer, bodyOf, list, NAME, partQuery, refusals, REVISION, strict } from './schemas.js'
+import { OF_SPACE } from './protection-routes.js'
+import { answer, bodyOf, list, NAME, partQuery, queryOf, refusals, REVISION, strict } from './schemas.js'
 
 /** @import {FastifyPluginAsync, FastifyRequest, FastifySchema} from 'fastify' */
 /** @import {Person} from '../access/access.js' */
@@ -61,7 +62,7 @@ export const PROPOSAL_SCHEMAS = Object.entries({
 
 const params = { type: 'object', required: ['id'], properties: { id: { ...ID_SCHEMA, examples: [ID] } } }
 const DONE = { 204: { description: 'It is closed', type: 'null' } }
-const shared = { tags, security, params }
+const shared = { tags, security, params, querystring: queryOf({ space: OF_SPACE }) }
 
 /** @type {Record<string, FastifySchema>} */
 const SCHEMAS = {
@@ -71,8 +72,8 @@ const SCHEMAS = {
     summary: 'List proposals',
     description: 'For administrators all that wait for a review, oldest first; for others their own, newest first, ' +
       'with what became of them.',
-    querystring: partQuery(),
-    response: { 200: list('Proposals without their texts', 'Proposal', [PROPOSED]), ...refusals() }
+    querystring: partQuery({ space: OF_SPACE }),
+    response: { 200: list('Proposals without their texts', 'Proposal', [PROPOSED]), ...refusals(404) }
   },
   read: {
     ...shared,
@@ -114,8 +115,8 @@ const idIn = ({ params }) => /** @type {{id: string}} */ (params).id
 
 /** @type {FastifyPluginAsync<Pick<Services, 'proposing'> & {proposals: NonNullable<Services['proposals']>}>} */
 export async function proposalApi (app, { proposals, proposing }) {
-  const editor = { config: { role: 'editor' } }
-  const admin = { config: { role: 'admin' } }
+  const editor = { config: { role: 'editor', placed: true } }
+  const admin = { config: { role: 'admin', placed: true } }
   app.addHook('onRequest', (_request, reply, done) => {
     reply.header('cache-control', PRIVATE)
     done()

@@ -1,10 +1,12 @@
-import { nameOfPerson } from '../access/access.js'
+import { personIn } from '../access/access.js'
 import { writableName } from '../pages/name.js'
+import { SPACE } from '../protection/addresses.js'
 import { factsOf, PROTECTED_FOR, REASON_SCHEMA, ruleIn } from '../protection/rule-in.js'
 import { askedName } from './address.js'
-import { answer, bodyOf, NAME, named, refusals, strict } from './schemas.js'
+import { answer, bodyOf, NAME, named, queryOf, refusals, strict } from './schemas.js'
 
-/** @import {FastifyPluginAsync} from 'fastify' */
+/** @import {FastifyPluginAsync, FastifyRequest} from 'fastify' */
+/** @import {Person} from '../access/access.js' */
 /** @import {Protections} from '../protection/protections.js' */
 
 const tags = ['protection']
@@ -19,6 +21,9 @@ const RULE = {
   },
   reason: { type: 'string', description: 'May be empty.' },
   protected_at: { type: 'string', format: 'date-time' }
+}
+export const OF_SPACE = {
+  ...SPACE, description: 'The name of a private space: what is in it, for those with the role there.'
 }
 const EXAMPLE = {
   name: 'Handbook',
@@ -41,7 +46,8 @@ const SCHEMAS = {
     security,
     summary: 'List protected pages',
     description: 'All of them, by name. For administrators, as all of this.',
-    response: { 200: answer('Rules', 'Protections', { protections: [EXAMPLE] }), ...refusals() }
+    querystring: queryOf({ space: OF_SPACE }),
+    response: { 200: answer('Rules', 'Protections', { protections: [EXAMPLE] }), ...refusals(404) }
   },
   protect: {
     tags,
@@ -49,7 +55,7 @@ const SCHEMAS = {
     summary: 'Protect a page',
     description: 'Only administrators change it from then on; it need not exist. With `subpages`, all names below it ' +
       'are covered; the rule nearest to a page counts, so with the role `editor` a rule is an exception. ' +
-      'A talk page has rules of its own name.',
+      'A talk page has rules of its own name. In a private space, its administrators do this.',
     params: named(EXAMPLE.name),
     body: bodyOf({
       subpages: { ...RULE.subpages, default: false },
@@ -69,7 +75,7 @@ const SCHEMAS = {
     summary: 'End the protection of a page',
     description: 'Takes the rule of that very name from the list.',
     params: named(EXAMPLE.name),
-    response: { 204: { description: 'There is no such rule any more', type: 'null' }, ...refusals(404) }
+    response: { 204: { description: 'There is no such rule any more', type: 'null' }, ...refusals(404, 409) }
   }
 }
 
@@ -77,20 +83,23 @@ const SCHEMAS = {
 export async function protectionApi (app, options) {
   const protections = /** @type {Protections} */ (options.protections)
   const config = { role: 'admin' }
+  /** @param {FastifyRequest} request */
+  const knownIn = (request) => /** @type {Person} */ (personIn(request))
   /** @param {import('fastify').FastifySchema} schema */
   const described = (schema) => options.protections ? schema : { hide: true }
 
-  app.get('/protections', { config, schema: described(SCHEMAS.list) }, async () =>
-    ({ protections: (await protections.list()).map(factsOf) }))
+  const listing = { config: { ...config, placed: true }, schema: described(SCHEMAS.list) }
+  app.get('/protections', listing, async (request) =>
+    ({ protections: (await protections.list(knownIn(request))).map(factsOf) }))
 
   app.put('/protections/:name', { config, schema: described(SCHEMAS.protect) }, async (request, reply) => {
     const name = writableName(askedName(request))
-    const { rule, created } = await protections.protect(nameOfPerson(request), name, ruleIn(request.body))
+    const { rule, created } = await protections.protect(knownIn(request), name, ruleIn(request.body))
     return reply.code(created ? 201 : 200).send(factsOf(rule))
   })
 
   app.delete('/protections/:name', { config, schema: described(SCHEMAS.unprotect) }, async (request, reply) => {
-    await protections.unprotect(nameOfPerson(request), writableName(askedName(request)))
+    await protections.unprotect(knownIn(request), writableName(askedName(request)))
     return reply.code(204).send()
   })
 }

@@ -1,7 +1,7 @@
 import createError from '@fastify/error'
 import { roleName } from '../access/role-names.js'
 import { t } from '../language.js'
-import { nameOfPerson } from '../access/access.js'
+import { nameOfPerson, personIn } from '../access/access.js'
 import { ROLES } from '../access/roles.js'
 import { MAIL_ADDRESS_PATTERN } from '../mail/address.js'
 import { MailFailure } from '../mail/failures.js'
@@ -17,6 +17,7 @@ import { LINK_MAX_MS } from './members.js'
 import { plain } from './names.js'
 
 /** @import {FastifyInstance, FastifyReply, FastifyRequest} from 'fastify' */
+/** @import {Person} from '../access/access.js' */
 /** @import {Role} from '../access/roles.js' */
 /** @import {Users} from '../access/users.js' */
 /** @import {Actor} from './audit.js' */
@@ -106,7 +107,7 @@ function addReads (app, { members, users, proposals, mail }) {
       inviteUrl: MEMBERS_URL,
       auditUrl: AUDIT_URL,
       protectionUrl: PROTECTION_URL,
-      openProposals: await proposals.countOpen(),
+      openProposals: await proposals.countOpen(/** @type {Person} */ (personIn(request))),
       proposalsUrl: PROPOSALS_URL,
       spacesUrl: SPACES_URL,
       roles: ROLES,

@@ -12,7 +12,8 @@ const OWN = {
   password_mails: (key) => ({ _id: { $in: [`link ${key}`, `changed ${key}`] } }),
   address_confirmations: (key) => ({ _id: key }),
   feed_items: feedOf,
-  proposals: (key) => ({ author_key: key })
+  proposals: (key) => ({ author_key: key }),
+  space_proposals: (key) => ({ author_key: key })
 }
 
 /**

@@ -6,11 +6,11 @@ import { proposalApiUrl } from './addresses.js'
 
 /** For programs. @param {ProposalItem} proposal */
 export const factsOf = ({
-  _id: id, name, base_revision: baseRevision, author, summary, state, at, closed_at: closedAt, closed_by: closedBy,
-  reason, revision
+  _id: id, space, name, base_revision: baseRevision, author, summary, state, at, closed_at: closedAt,
+  closed_by: closedBy, reason, revision
 }) => ({
   id: String(id),
-  url: proposalApiUrl(id),
+  url: proposalApiUrl({ _id: id, space }),
   name,
   base_revision: baseRevision,
   author,
@@ -32,5 +32,5 @@ export const textOf = (proposal) => ({ ...factsOf(proposal), content: proposal.c
  */
 export const sendProposed = (reply, proposal) => reply
   .code(202)
-  .headers({ location: proposalApiUrl(proposal._id), 'cache-control': 'private, no-store' })
+  .headers({ location: proposalApiUrl(proposal), 'cache-control': 'private, no-store' })
   .send(factsOf(proposal))

@@ -2,18 +2,19 @@ import mongoose from 'mongoose'
 import { userKey } from '../access/users.js'
 import { driverOf } from '../database/driver.js'
 import { inTransaction } from '../database/transaction.js'
+import { createActorOf } from '../people/actor.js'
+import { PUBLIC } from '../protection/scope.js'
+import { proposalsUrl } from './addresses.js'
 import { ProposalClosed, ProposalMissing } from './errors.js'
 
 /** @import {ClientSession, Connection} from 'mongoose' */
 /** @import {Person} from '../access/access.js' */
 /** @import {Audit} from '../people/audit.js' */
+/** @import {InScope, Scope} from '../protection/scope.js' */
 /** @import {Proposal} from './model.js' */
 /** @import {ProposalItem} from './proposals.js' */
 
 export const ITEM_FIELDS = { content: 0 }
-
-/** A filter. @param {Person} person  administrators see all, others their own */
-export const seenBy = ({ name, role }) => role === 'admin' ? {} : { author_key: userKey(name) }
 
 /**
  * @typedef {object} Parts
@@ -21,6 +22,7 @@ export const seenBy = ({ name, role }) => role === 'admin' ? {} : { author_key: 
  * @property {import('mongoose').Model<Proposal>} model
  * @property {Audit} audit
  * @property {(name: string) => boolean} isInFile  whether USERS_FILE has that person
+ * @property {Scope} [scope]
  */
 
 /**
@@ -28,12 +30,19 @@ export const seenBy = ({ name, role }) => role === 'admin' ? {} : { author_key: 
  * too late.
  * @param {Parts} parts
  */
-export function createEnds ({ connection, model, audit, isInFile }) {
+export function createEnds ({ connection, model, audit, isInFile, scope = PUBLIC }) {
   const proposals = driverOf(model)
-  const actorOf = (/** @type {string} */ name) => ({ name, inFile: isInFile(name) })
+  const actorOf = createActorOf(isInFile)
+
+  /** A filter. @param {Person} person @returns {InScope & {author_key: string}} */
+  const ownOf = (person) => ({ ...scope.of(person), author_key: userKey(person.name) })
+
+  /** A filter. @param {Person} person  administrators see all, others their own @returns {InScope} */
+  const seenBy = (person) => person.role === 'admin' ? scope.of(person) : ownOf(person)
 
   /**
-   * @param {string} id @param {object} filter @param {object} fields @param {ClientSession} session
+   * @param {string} id @param {InScope & {author_key?: string}} filter @param {object} fields
+   * @param {ClientSession} session
    * @returns {Promise<ProposalItem>} as it was @throws {Error} 404, 409
    */
   async function end (id, filter, fields, session) {
@@ -44,7 +53,7 @@ export function createEnds ({ connection, model, audit, isInFile }) {
     })
     if (open !== null) return /** @type {ProposalItem} */ (open)
     const closed = await proposals.findOne(key, { session, projection: ITEM_FIELDS })
-    if (closed === null) throw new ProposalMissing()
+    if (closed === null) throw new ProposalMissing(proposalsUrl(filter.space))
     throw new ProposalClosed(closed.state)
   }
 
@@ -58,11 +67,13 @@ export function createEnds ({ connection, model, audit, isInFile }) {
     const fields = { state: 'published', closed_by: person.name, name, revision, content: '' }
     await end(id, seenBy(person), fields, session)
     if (person.role !== 'admin') return
-    await audit.add(actorOf(person.name), { did: changed ? 'published-changed' : 'published' }, name, session)
+    await audit.add(actorOf(person), { did: changed ? 'published-changed' : 'published' }, name, session)
   }
 
   return {
     end,
+
+    seenBy,
 
     endPublished,
 
@@ -78,11 +89,11 @@ export function createEnds ({ connection, model, audit, isInFile }) {
      * @param {string} id @param {Person} person  an administrator @param {string} reason
      * @throws {Error} 403, 404, 409
      */
-    decline: (id, { name }, reason) => audit.during(actorOf(name), { did: 'declined', reason }, (session) =>
-      end(id, {}, { state: 'declined', closed_by: name, reason }, session)),
+    decline: (id, person, reason) => audit.during(actorOf(person), { did: 'declined', reason }, (session) =>
+      end(id, scope.of(person), { state: 'declined', closed_by: person.name, reason }, session)),
 
     /** @param {string} id @param {Person} person  its author @throws {Error} 404, 409 */
-    withdraw: (id, { name }) => inTransaction(connection, (session) =>
-      end(id, { author_key: userKey(name) }, { state: 'withdrawn', closed_by: name }, session))
+    withdraw: (id, person) => inTransaction(connection, (session) =>
+      end(id, ownOf(person), { state: 'withdrawn', closed_by: person.name }, session))
   }
 }

@@ -6,7 +6,7 @@ export const OPEN_OF_PERSON_MAX = 20
 export const ProposalMissing = createError(
   'WIKI_PROPOSAL_MISSING',
   'There is no such proposal of yours. It may be too old: closed ones are kept for 90 days. ' +
-    'See the list at /edit/proposals.',
+    'See the list at %s.',
   404
 )
 export const ProposalClosed = createError(
@@ -15,7 +15,7 @@ export const ProposalClosed = createError(
 )
 export const ProposalElsewhere = createError(
   'WIKI_PROPOSAL_ELSEWHERE',
-  'Nothing was saved: this form is of a proposal for the page “%s”. Copy your text, then see /edit/proposals.',
+  'Nothing was saved: this form is of a proposal for the page “%s”. Copy your text, then see %s.',
   409
 )
 export const ProposalConflict = createError(
@@ -33,6 +33,6 @@ export const TooManyProposals = createError(
 export const TooManyOfYours = createError(
   'WIKI_TOO_MANY_PROPOSALS',
   `This was not proposed: ${OPEN_OF_PERSON_MAX} of your proposals wait for a review already. ` +
-    'Withdraw one at /edit/proposals, then save again.',
+    'Withdraw one at %s, then save again.',
   409
 )

@@ -1,5 +1,7 @@
 import mongoose from 'mongoose'
 
+/** @import {Connection, Model} from 'mongoose' */
+
 export const STATES = /** @type {const} */ (['open', 'published', 'declined', 'withdrawn'])
 /** @typedef {(typeof STATES)[number]} State */
 
@@ -9,6 +11,7 @@ export const STATES = /** @type {const} */ (['open', 'published', 'declined', 'w
  * @typedef {object} Proposal
  * @property {import('mongoose').Types.ObjectId} _id  grows with time
  * @property {string} name  of the page; of a renamed one, the name under which it was published
+ * @property {string} [space]  the private space of that name
  * @property {number} base_revision  of the page that the author has seen; 0: there was none
  * @property {string} content  Markdown; '' once it is published, where an erasure finds it, or proposed again
  * @property {string[] | null} tags  null: the page keeps its tags
@@ -47,6 +50,17 @@ proposal.index({ state: 1, _id: 1 })
 proposal.index({ author_key: 1, _id: -1 })
 proposal.index({ closed_at: 1 }, { expireAfterSeconds: CLOSED_KEPT_S })
 
-/** @param {import('mongoose').Connection} connection */
+/** All that is looked for is of one space. */
+const spaceProposal = proposal.clone().clearIndexes().add({ space: String }).set('autoIndex', false)
+spaceProposal.index({ space: 1, state: 1, _id: 1 })
+spaceProposal.index({ author_key: 1, space: 1, _id: -1 })
+spaceProposal.index({ closed_at: 1 }, { expireAfterSeconds: CLOSED_KEPT_S })
+
+/** @param {Connection} connection */
 export const defineProposals = (connection) =>
-  /** @type {import('mongoose').Model<Proposal>} */ (/** @type {unknown} */ (connection.model('Proposal', proposal)))
+  /** @type {Model<Proposal>} */ (/** @type {unknown} */ (connection.model('Proposal', proposal)))
+
+/** Without indexes at a start, see spaces/spaces.js. @param {Connection} connection */
+export const defineSpaceProposals = (connection) =>
+  /** @type {Model<Proposal>} */ (/** @type {unknown} */ (
+    connection.model('space_Proposal', spaceProposal, 'space_proposals')))

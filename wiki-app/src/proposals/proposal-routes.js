@@ -2,10 +2,12 @@ import { personIn } from '../access/access.js'
 import { t } from '../language.js'
 import { currentRevision } from '../pages/head.js'
 import { differenceUrl, editUrl, revisionUrl, viewUrl } from '../pages/name.js'
+import { SPACE } from '../protection/addresses.js'
 import { readableTime } from '../readable.js'
+import { spacePagesUrl } from '../spaces/addresses.js'
 import { HTML, renderFor, wantsHtml } from '../views.js'
 import { showConflict } from '../writing/save-route.js'
-import { ID_SCHEMA, PROPOSAL_ROUTE, PROPOSALS_URL, proposalUrl } from './addresses.js'
+import { ID_SCHEMA, PROPOSAL_ROUTE, PROPOSALS_URL, proposalsUrl, proposalUrl } from './addresses.js'
 import { factsOf, textOf } from './answer.js'
 import { ProposalConflict } from './errors.js'
 import { declined, DECLINE_PROPERTIES } from './reason.js'
@@ -19,7 +21,7 @@ import { declined, DECLINE_PROPERTIES } from './reason.js'
 const ITEMS_PER_PART = 50
 const BODY_MAX_BYTES = 16_384
 const LIST_SCHEMA = {
-  querystring: { type: 'object', additionalProperties: false, properties: { after: ID_SCHEMA } }
+  querystring: { type: 'object', additionalProperties: false, properties: { after: ID_SCHEMA, space: SPACE } }
 }
 const params = { type: 'object', properties: { id: ID_SCHEMA } }
 const DECLINE_SCHEMA = {
@@ -38,24 +40,28 @@ const idIn = ({ params }) => /** @type {{id: string}} */ (params).id
 /** What waits for a review. @param {FastifyInstance} app @param {OfProposals} context */
 export function addProposals (app, context) {
   const { proposals, proposing, leave } = context
-  const config = { role: 'admin' }
+  // The query may name a private space.
+  const placed = { placed: true }
+  const config = { role: 'admin', ...placed }
 
-  app.get(PROPOSALS_URL, { schema: LIST_SCHEMA }, async (request, reply) => {
+  app.get(PROPOSALS_URL, { config: placed, schema: LIST_SCHEMA }, async (request, reply) => {
     const person = knownIn(request)
     const { after } = /** @type {{after?: string}} */ (request.query)
     const { items, more } = await proposals.list(person, { after, limit: ITEMS_PER_PART })
     const next = more ? String(items[items.length - 1]._id) : null
     if (!wantsHtml(request)) return { proposals: items.map(factsOf), next }
     return reply.type(HTML).send(renderFor(request, 'proposals', {
-      title: person.role === 'admin' ? t('Proposals that wait for a review') : t('Your proposals'),
+      title: titleOf(person),
       isAdmin: person.role === 'admin',
       isFirst: after === undefined,
       items: items.map(shown),
-      nextUrl: next && `${PROPOSALS_URL}?${new URLSearchParams({ after: next })}`
+      pagesUrl: person.space && spacePagesUrl(person.space),
+      nextUrl: next && proposalsUrl(person.space, next)
     }))
   })
 
-  app.get(PROPOSAL_ROUTE, { config: { costly: 'difference' }, schema: { params } }, async (request, reply) => {
+  const reading = { config: { costly: 'difference', ...placed }, schema: { params } }
+  app.get(PROPOSAL_ROUTE, reading, async (request, reply) => {
     const found = await proposals.find(idIn(request), knownIn(request))
     if (!wantsHtml(request)) return textOf(found)
     return reply.type(HTML).send(renderFor(request, 'proposal', await documentOf(context, found, knownIn(request))))
@@ -75,13 +81,21 @@ export function addProposals (app, context) {
   const declining = { config, schema: DECLINE_SCHEMA, bodyLimit: BODY_MAX_BYTES }
   app.post(`${PROPOSAL_ROUTE}/decline`, declining, async (request, reply) => {
     await proposals.decline(idIn(request), knownIn(request), declined(request.body))
-    return wantsHtml(request) ? reply.redirect(PROPOSALS_URL, 303) : reply.code(204).send()
+    return wantsHtml(request) ? reply.redirect(proposalsUrl(knownIn(request).space), 303) : reply.code(204).send()
   })
 
-  app.post(`${PROPOSAL_ROUTE}/withdraw`, { schema: { params } }, async (request, reply) => {
-    await proposals.withdraw(idIn(request), knownIn(request))
-    return wantsHtml(request) ? reply.redirect(proposalUrl(idIn(request)), 303) : reply.code(204).send()
+  app.post(`${PROPOSAL_ROUTE}/withdraw`, { config: placed, schema: { params } }, async (request, reply) => {
+    const withdrawn = await proposals.withdraw(idIn(request), knownIn(request))
+    return wantsHtml(request) ? reply.redirect(proposalUrl(withdrawn), 303) : reply.code(204).send()
   })
+}
+
+/** @param {Person} person */
+function titleOf ({ role, space }) {
+  if (space === undefined) return role === 'admin' ? t('Proposals that wait for a review') : t('Your proposals')
+  return role === 'admin'
+    ? t('Proposals that wait for a review in the private space “{{name}}”', { name: space })
+    : t('Your proposals in the private space “{{name}}”', { name: space })
 }
 
 /**
@@ -123,16 +137,19 @@ async function documentOf ({ store, oldRevisions }, found, person) {
     // The rest of the page works even if the comparison fails.
     difference: content === '' ? null : await oldRevisions.compare(page?.content ?? '', content).catch(() => null),
     editUrl: `${editUrl(name)}?${new URLSearchParams({ proposal: String(found._id) })}`,
-    listUrl: PROPOSALS_URL
+    listUrl: proposalsUrl(found.space)
   }
 }
 
 /** @param {ProposalItem} proposal */
 const shown = (proposal) => {
-  const { _id: id, name, at, closed_at: closedAt, base_revision: base, revision, replaced_by: replacedBy } = proposal
+  const { space, name, at, closed_at: closedAt, base_revision: base, revision, replaced_by: replacedBy } = proposal
   return {
     ...factsOf(proposal),
-    url: proposalUrl(id),
+    url: proposalUrl(proposal),
+    publishUrl: proposalUrl(proposal, 'publish'),
+    declineUrl: proposalUrl(proposal, 'decline'),
+    withdrawUrl: proposalUrl(proposal, 'withdraw'),
     viewUrl: viewUrl(name),
     time: readableTime(at.toISOString()),
     closedTime: closedAt && readableTime(closedAt.toISOString()),
@@ -140,7 +157,7 @@ const shown = (proposal) => {
     outcomeUrl: revision === undefined
       ? null
       : base > 0 ? differenceUrl(name, base, revision) : revisionUrl(name, revision),
-    replacedUrl: replacedBy && proposalUrl(replacedBy)
+    replacedUrl: replacedBy && proposalUrl({ _id: replacedBy, space })
   }
 }
 

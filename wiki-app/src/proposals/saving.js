@@ -1,5 +1,6 @@
 import { basePrecondition } from '../pages/preconditions.js'
 import { PageReviewed } from '../protection/guard.js'
+import { proposalsUrl } from './addresses.js'
 import { ProposalClosed, ProposalElsewhere } from './errors.js'
 
 /** @import {Person} from '../access/access.js' */
@@ -68,7 +69,9 @@ export function createProposing ({ store, mergeSave, proposals }) {
      */
     async begin (name, id, person, attribution) {
       const found = await /** @type {Proposals} */ (proposals).find(id, person)
-      if (found.name !== name && !await isSamePage(store, found.name, name)) throw new ProposalElsewhere(found.name)
+      if (found.name !== name && !await isSamePage(store, found.name, name)) {
+        throw new ProposalElsewhere(found.name, proposalsUrl(found.space))
+      }
       const isAdmin = person.role === 'admin'
       if (found.state === 'open') {
         const { save, settle } = ending(found, person, { changed: true })

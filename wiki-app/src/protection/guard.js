@@ -6,6 +6,7 @@ import { namesAbove } from '../pages/name.js'
 /** @import {ClientSession} from 'mongoose' */
 /** @import {Role} from '../access/roles.js' */
 /** @import {Rule, Rules} from './model.js' */
+/** @import {InScope} from './scope.js' */
 
 export const RULES_MAX = 200
 
@@ -85,7 +86,7 @@ export function createGuard (model) {
 
     /**
      * A renamed page stays protected, and so does its former name, which leads to it. Exceptions for editors stay where
-     * they are.
+     * they are. No renaming leaves a private space.
      * @param {{from: string, to: string}[]} moves @param {ClientSession} session
      * @throws {Error} 409
      */
@@ -96,17 +97,20 @@ export function createGuard (model) {
         const { to } = /** @type {{to: string}} */ (moves.find((move) => move.from === from))
         await rules.updateOne({ _id: to }, { $setOnInsert: rule }, { session, upsert: true })
       }
-      if (found.length > 0) await refuseTooMany(session)
+      if (found.length > 0) await refuseTooMany(inScope(found[0]), session)
     },
 
     refuseTooMany
   }
 
-  /** After rules were added. @param {ClientSession} session @throws {Error} 409 */
-  async function refuseTooMany (session) {
-    if (await rules.countDocuments({}, { session, limit: RULES_MAX + 1 }) > RULES_MAX) throw new TooManyRules()
+  /** After rules were added. @param {InScope} scope @param {ClientSession} session @throws {Error} 409 */
+  async function refuseTooMany (scope, session) {
+    if (await rules.countDocuments(scope, { session, limit: RULES_MAX + 1 }) > RULES_MAX) throw new TooManyRules()
   }
 }
+
+/** @param {{space?: string}} rule @returns {InScope} */
+const inScope = ({ space }) => space === undefined ? {} : { space }
 
 /** @typedef {ReturnType<typeof createGuard>} Guard */
 /** @typedef {Pick<Guard, 'refusals' | 'follow'>} Protection */

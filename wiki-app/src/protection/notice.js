@@ -1,8 +1,8 @@
-import { personIn } from '../access/access.js'
+import { personIn, spaceIn } from '../access/access.js'
 import { suffices } from '../access/roles.js'
 import { viewUrl } from '../pages/name.js'
 import { talkOf } from '../pages/talk.js'
-import { PROPOSALS_URL } from '../proposals/addresses.js'
+import { proposalsUrl } from '../proposals/addresses.js'
 import { protectionUrl } from './addresses.js'
 
 /** @import {FastifyRequest} from 'fastify' */
@@ -20,13 +20,14 @@ export const createNotice = (protections) =>
     const role = personIn(request)?.role ?? 'editor'
     const rule = await protections.find(name)
     const talk = talkOf(name)
+    const space = spaceIn(request)?._id
     return {
-      protectUrl: role === 'admin' ? protectionUrl(name) : undefined,
+      protectUrl: role === 'admin' ? protectionUrl(name, space) : undefined,
       protection: rule && rule.role === 'admin'
         ? {
             reason: rule.reason,
             isMine: suffices(role, rule.role),
-            proposalsUrl: rule.review ? PROPOSALS_URL : null,
+            proposalsUrl: rule.review ? proposalsUrl(space) : null,
             talkUrl: talk && viewUrl(talk)
           }
         : undefined

@@ -1,12 +1,16 @@
 import createError from '@fastify/error'
 import { driverOf } from '../database/driver.js'
+import { createActorOf } from '../people/actor.js'
 import { RULES_MAX } from './guard.js'
 import { createOutwait } from './outwait.js'
+import { PUBLIC } from './scope.js'
 
 /** @import {Models} from '../pages/model.js' */
+/** @import {Person} from '../access/access.js' */
 /** @import {Audit} from '../people/audit.js' */
 /** @import {Guard} from './guard.js' */
 /** @import {Rule} from './model.js' */
+/** @import {Scope} from './scope.js' */
 
 const NoRule = createError(
   'WIKI_NOT_PROTECTED',
@@ -23,30 +27,34 @@ const NoRule = createError(
  * @param {Guard} parts.guard
  * @param {Audit} parts.audit
  * @param {(name: string) => boolean} parts.isInFile  whether USERS_FILE has that person
+ * @param {Scope} [parts.scope]
  */
-export function createProtections ({ models, guard, audit, isInFile }) {
+export function createProtections ({ models, guard, audit, isInFile, scope = PUBLIC }) {
   const rules = driverOf(guard.rules)
   const outwait = createOutwait(models)
-  const actorOf = (/** @type {string} */ name) => ({ name, inFile: isInFile(name) })
+  const actorOf = createActorOf(isInFile)
 
   return {
     find: guard.find,
 
-    /** By name. @returns {Promise<Rule[]>} all of them */
-    list: async () => /** @type {Rule[]} */ (await rules.find({}, { sort: { _id: 1 }, limit: RULES_MAX }).toArray()),
+    /** By name. @param {Person} person  an administrator @returns {Promise<Rule[]>} all of them */
+    list: async (person) => /** @type {Rule[]} */ (
+      await rules.find(scope.of(person), { sort: { _id: 1 }, limit: RULES_MAX }).toArray()),
 
     /**
      * Once it resolves, no write is committed that the rule forbids. It replaces an earlier rule of the name.
-     * @param {string} actor  name of an administrator @param {string} name  of a page @param {Protection} protection
+     * @param {Person} person  an administrator @param {string} name  of a page @param {Protection} protection
      * @returns {Promise<{rule: Rule, created: boolean}>} @throws {Error} 403, 409
      */
-    async protect (actor, name, { subpages, role, review = false, reason }) {
+    async protect (person, name, { subpages, role, review = false, reason }) {
       const rule = { _id: name, subpages, role, review, reason, at: new Date() }
       const line = { did: didOf({ subpages, review }), role, reason }
-      const { before } = await audit.during(actorOf(actor), line, async (session) => {
+      const { before } = await audit.during(actorOf(person), line, async (session) => {
+        const placed = await scope.enter(name, person, 'admin', session)
         const { _id, ...fields } = rule
-        const before = await rules.findOneAndUpdate({ _id }, { $set: fields }, { session, upsert: true })
-        await guard.refuseTooMany(session)
+        const update = { $set: { ...fields, ...placed } }
+        const before = await rules.findOneAndUpdate({ _id }, update, { session, upsert: true })
+        await guard.refuseTooMany(placed, session)
         return { name, before }
       })
       await outwait(name, subpages || before?.subpages === true)
@@ -54,11 +62,12 @@ export function createProtections ({ models, guard, audit, isInFile }) {
     },
 
     /**
-     * @param {string} actor  name of an administrator @param {string} name  of a rule
-     * @throws {Error} 403, 404
+     * @param {Person} person  an administrator @param {string} name  of a rule
+     * @throws {Error} 403, 404, 409
      */
-    async unprotect (actor, name) {
-      const removed = await audit.during(actorOf(actor), { did: 'unprotected' }, async (session) => {
+    async unprotect (person, name) {
+      const removed = await audit.during(actorOf(person), { did: 'unprotected' }, async (session) => {
+        await scope.enter(name, person, 'admin', session)
         const found = await rules.findOneAndDelete({ _id: name }, { session })
         if (found === null) throw new NoRule(name)
         return { name, role: found.role, subpages: found.subpages }

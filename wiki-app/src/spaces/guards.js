@@ -26,9 +26,10 @@ const LeavesSpace = createError(
  * What the transactions of both stores ask before they write, so that a page is never stored in the wrong one. Spaces
  * that come or go at the same time make them begin again, see spaces.js.
  * @param {Pick<FindSpace, 'spacesOf'>} finding @param {Protection} [protection]  of public pages
+ * @param {Protection} [inside]  of pages in spaces
  * @returns {{ofPublic: WriteGuard, ofSpaces: WriteGuard}}
  */
-export function createSpaceGuards ({ spacesOf }, protection = NO_GUARD) {
+export function createSpaceGuards ({ spacesOf }, protection = NO_GUARD, inside = NO_GUARD) {
   return {
     ofPublic: {
       async refusals (writes, session) {
@@ -46,7 +47,8 @@ export function createSpaceGuards ({ spacesOf }, protection = NO_GUARD) {
       async refusals (writes, session) {
         const spaceOf = await spacesOf(writes.map(({ name }) => name), session)
         const refused = writes.filter(({ name }) => spaceOf(name)?.state !== 'open')
-        return new Map(refused.map(({ name }) => pair(name, new NotInSpace(name))))
+        const closed = refused.map(({ name }) => pair(name, new NotInSpace(name)))
+        return new Map([...await inside.refusals(writes, session), ...closed])
       },
 
       // Subpages and talk pages stay with their page.
@@ -55,7 +57,7 @@ export function createSpaceGuards ({ spacesOf }, protection = NO_GUARD) {
         if (spaceOf(from)?._id !== spaceOf(to)?._id) throw new LeavesSpace(to, from)
       },
 
-      follow: NO_GUARD.follow
+      follow: inside.follow
     }
   }
 }

@@ -1,5 +1,7 @@
 import mongoose from 'mongoose'
 import { defineModels } from '../pages/model.js'
+import { defineSpaceProposals } from '../proposals/model.js'
+import { defineSpaceRules } from '../protection/model.js'
 
 /** @import {Connection, Model} from 'mongoose' */
 /** @import {Role} from '../access/roles.js' */
@@ -13,6 +15,7 @@ import { defineModels } from '../pages/model.js'
  * @property {{group: string, role: Role}[]} grants  `group`: its key
  * @property {Date} at
  * @property {number} [uploads]  so far: each is written while the space is open
+ * @property {number} [reviewed]  rules and proposals so far, likewise
  */
 
 /**
@@ -30,7 +33,8 @@ const space = new mongoose.Schema({
   state: String,
   grants: [new mongoose.Schema({ group: String, role: String }, { _id: false })],
   at: Date,
-  uploads: Number
+  uploads: Number,
+  reviewed: Number
 }, { collection: 'spaces', ...options })
 
 const group = new mongoose.Schema({
@@ -47,6 +51,8 @@ const PREFIX = 'space_'
 export const defineSpaces = (connection) => ({
   Spaces: /** @type {Model<Space>} */ (/** @type {unknown} */ (connection.model('Space', space))),
   Groups: /** @type {Model<Group>} */ (/** @type {unknown} */ (connection.model('Group', group))),
+  Rules: defineSpaceRules(connection),
+  Proposals: defineSpaceProposals(connection),
   inside: defineModels(connection, PREFIX)
 })
 

@@ -1,17 +1,19 @@
 import { spaceIn } from '../access/access.js'
 import { keepFromCaches } from '../access/private-answers.js'
+import { NoSpace } from './find-space.js'
 
 /** @import {FastifyInstance, FastifyPluginAsync, RouteHandlerMethod} from 'fastify' */
 
 const METHODS = /** @type {const} */ (['get', 'post', 'put', 'delete', 'patch'])
-/** A pattern that ends with the name of a page, or has it. */
+/** A pattern that ends with the name of a page, or has it. Others may name a space in the query. */
 const HAS_NAME = /\/\*$|\/:name(?:\/|$)/
 
 /** @typedef {{url: string, handler: RouteHandlerMethod}} Registered */
 
 /**
- * Routes with two handlers each: one with the public services, one with those of the spaces. The name in the address
- * decides, before either runs: see access.js, which also checks the person's role in the space.
+ * Routes with two handlers each: one with the public services, one with those of the spaces. The name in the address,
+ * or the space in the query of a route that is `placed`, decides before either runs: see access.js, which also checks
+ * the person's role in the space.
  * @template {object} Options @template {object} Inside
  * @param {FastifyPluginAsync<Options>} plugin @param {Inside | undefined} inside  undefined: the wiki has no spaces
  * @returns {FastifyPluginAsync<Options>}
@@ -27,10 +29,14 @@ export const placed = (plugin, inside) => async (app, options) => {
     spaceIn(request) === null ? done() : keepFromCaches(request, reply, payload, done))
   await routes(instead(app, (method, url, given, handler) => {
     const within = handlers.get(`${method} ${url}`)
-    if (!HAS_NAME.test(url) || within === undefined) return app[method](url, given, handler)
+    const hasQuery = /** @type {{placed?: boolean}} */ (configOf(given) ?? {}).placed ?? false
+    if (!(HAS_NAME.test(url) || hasQuery) || within === undefined) return app[method](url, given, handler)
     /** @type {RouteHandlerMethod} */
     const either = function (request, reply) {
-      return (spaceIn(request) === null ? handler : within).call(this, request, reply)
+      if (spaceIn(request) !== null) return within.call(this, request, reply)
+      const { space } = /** @type {{space?: unknown}} */ (request.query)
+      if (hasQuery && space !== undefined) throw new NoSpace(String(space))
+      return handler.call(this, request, reply)
     }
     app[method](url, { ...given, config: /** @type {object} */ ({ ...configOf(given), placed: true }) }, either)
   }, true), options)

@@ -1,10 +1,13 @@
 import { personIn, spaceIn } from '../access/access.js'
 import { keepFromCaches } from '../access/private-answers.js'
+import { suffices } from '../access/roles.js'
 import { changeItem } from '../history/change-item.js'
 import { historyRoutes } from '../history/history-routes.js'
 import { t } from '../language.js'
 import { linksUrl, viewUrl } from '../pages/name.js'
 import { PageMissing } from '../pages/page-errors.js'
+import { proposalsUrl } from '../proposals/addresses.js'
+import { protectionListUrl } from '../protection/addresses.js'
 import { IN, nameIn, queryOf } from '../reading/address.js'
 import { sendMissing } from '../reading/missing-page.js'
 import { treeRoute } from '../reading/tree-route.js'
@@ -20,6 +23,8 @@ import { withConfig } from './placed.js'
 import { addSpaceSearch } from './search-route.js'
 
 /** @import {FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest} from 'fastify' */
+/** @import {Person} from '../access/access.js' */
+/** @import {Role} from '../access/roles.js' */
 /** @import {CachePolicy} from '../caching/cache-policy.js' */
 /** @import {Exports} from './export-route.js' */
 /** @import {Space} from './model.js' */
@@ -117,7 +122,7 @@ function addLists (app, lists) {
       q,
       url: SPACE_PAGES_URL,
       textsUrl: SPACE_SEARCH_URL,
-      exportUrl: personIn(request)?.role === 'admin' ? spaceExportUrl(root) : null,
+      ...urlsOf(root, /** @type {Person} */ (personIn(request)).role),
       homeUrl: viewUrl(root),
       changesUrl: spaceChangesUrl(root),
       filesUrl: spaceFilesListUrl(root),
@@ -141,6 +146,13 @@ function addLists (app, lists) {
     })
   })
 }
+
+/** @param {string} root @param {Role} role  in the space */
+const urlsOf = (root, role) => ({
+  proposalsUrl: suffices(role, 'editor') ? proposalsUrl(root) : null,
+  protectionUrl: role === 'admin' ? protectionListUrl(root) : null,
+  exportUrl: role === 'admin' ? spaceExportUrl(root) : null
+})
 
 /**
  * @param {FastifyRequest} request @param {FastifyReply} reply @param {import('../views.js').View} view

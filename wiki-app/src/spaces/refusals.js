@@ -11,7 +11,7 @@ import { canonicalName } from '../pages/name.js'
 const NotInSpaces = createError(
   'WIKI_NOT_IN_SPACES',
   'This does not work for “%s” yet, a name in a private space: ' +
-    'short addresses and protection are for public pages.',
+    'short addresses are for public pages.',
   409
 )
 
@@ -27,9 +27,7 @@ const ofBody = (field) => ({ body }) => /** @type {Record<string, string>} */ (b
 const ROUTES = {
   'GET /edit/short-link/*': ofAddress,
   'POST /edit/short-link/*': ofAddress,
-  'POST /api/v1/short-links': ofBody('page'),
-  'POST /edit/protection': ofBody('name'),
-  'PUT /api/v1/protections/:name': ofAddress
+  'POST /api/v1/short-links': ofBody('page')
 }
 
 /** Whether the page is there or not. Before the routes that it is about. */

@@ -4,12 +4,16 @@ import { createErasure } from '../history/erasure.js'
 import { createSemaphore } from '../http/semaphore.js'
 import { HTML_FACTOR_MAX } from '../markdown/renderer.js'
 import { NO_PURGES } from '../pages/store.js'
+import { createProposals } from '../proposals/proposals.js'
+import { createGuard } from '../protection/guard.js'
+import { createProtections } from '../protection/protections.js'
 import { createSpaceFiles } from './files.js'
 import { createFindSpace, rangesOf } from './find-space.js'
 import { createGroups } from './groups.js'
 import { createSpaceGuards } from './guards.js'
 import { createSpaceLists } from './lists.js'
 import { defineSpaces } from './model.js'
+import { createSpaceScope } from './scope.js'
 import { createSpaces } from './spaces.js'
 import { createSpaceStores } from './stores.js'
 
@@ -33,7 +37,8 @@ import { createSpaceStores } from './stores.js'
 export function beginSpaces ({ connection }, protection) {
   const models = defineSpaces(connection)
   const finding = createFindSpace(models)
-  return { models, finding, guards: createSpaceGuards(finding, protection) }
+  const guard = createGuard(models.Rules)
+  return { models, finding, guard, guards: createSpaceGuards(finding, protection, guard) }
 }
 
 /**
@@ -44,21 +49,26 @@ export function beginSpaces ({ connection }, protection) {
  * @param {OfStores & {config: Config, database: Database, publicModels: Models, purges?: Purges, people: People,
  *   pictures: {ofSpaces: PicturesOfSpaces}}} parts
  */
-export function createSpaceServices ({ models, finding, guards }, parts) {
+export function createSpaceServices ({ models, finding, guard, guards }, parts) {
   const {
     config, database, publicModels, purges = NO_PURGES, people: { audit, users, members }, pictures, ...others
   } = parts
   if (!audit || !users || !members) throw new Error('spaces are for a wiki that knows people by name')
+  const { connection } = database
+  const { isInFile } = users
+  const reviewing = { audit, isInFile, scope: createSpaceScope(models, finding) }
+  const protections = createProtections({ models: models.inside, guard, ...reviewing })
+  const proposals = createProposals({ connection, model: models.Proposals, ...reviewing })
   const { inside, works } = createSpaceStores({
     ...others,
+    protections: whileAvailable(protections, database),
+    proposals: whileAvailable(proposals, database),
     models: models.inside,
     find: finding.find,
     readsAtOnce: config.PAGE_READS_AT_ONCE,
     guard: guards.ofSpaces,
     htmlMaxBytes: HTML_FACTOR_MAX * config.PAGE_MAX_BYTES
   })
-  const { connection } = database
-  const { isInFile } = users
   const files = createSpaceFiles(models, finding, pictures.ofSpaces)
   const { models: fileModels } = pictures.ofSpaces
   const ofSpaces = { connection, models, fileModels, publicModels, finding, audit, isInFile, later: parts.later }

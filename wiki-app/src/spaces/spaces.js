@@ -6,6 +6,7 @@ import { inTransaction } from '../database/transaction.js'
 import { namesAbove } from '../pages/name.js'
 import { rangeBelow, subpagesUrl } from '../pages/subpage-names.js'
 import { isAmongTalk } from '../pages/talk.js'
+import { proposalsUrl } from '../proposals/addresses.js'
 import { createOutwait } from '../protection/outwait.js'
 import { spaceFilesListUrl } from './addresses.js'
 import { beginnings, isWithin, NoSpace, rangesOf, roleOf } from './find-space.js'
@@ -48,6 +49,12 @@ const SpaceNotEmpty = createError(
 const SpaceHasFiles = createError(
   'WIKI_SPACE_HAS_FILES',
   'The private space “%s” was not removed: it has pictures or files (%s). Delete them first: the list is at %s.',
+  409
+)
+const SpaceHasProposals = createError(
+  'WIKI_SPACE_HAS_PROPOSALS',
+  'The private space “%s” was not removed: proposals wait for a review (%s). ' +
+    'Publish or decline them first: the list is at %s.',
   409
 )
 const TooManySpaces = createError(
@@ -181,7 +188,7 @@ function createComing (parts) {
     },
 
     /**
-     * Histories of deleted pages stay; a space of this name has them again.
+     * Histories of deleted pages stay; a space of this name has them again. Rules and closed proposals go.
      * @param {string} actor  name of an administrator @param {string} root
      * @throws {Error} 403, 404, 409
      */
@@ -192,9 +199,10 @@ function createComing (parts) {
         await outwaitAll(root, outwaitInside)
         const count = await pagesOf(models.inside, root)
         if (count > 0) throw new SpaceNotEmpty(root, countOf(count))
-        const files = await driverOf(fileModels.Files).countDocuments({ space: root }, { limit: COUNTED_MAX + 1 })
-        if (files > 0) throw new SpaceHasFiles(root, countOf(files), spaceFilesListUrl(root))
+        await refuseBeside(models, fileModels, root)
         await audit.during(actorOf(actor), { did: 'space-removed' }, async (session) => {
+          await driverOf(models.Rules).deleteMany({ space: root }, { session })
+          await driverOf(models.Proposals).deleteMany({ space: root }, { session })
           await spaces.deleteOne({ _id: root }, { session })
           return { name: root }
         })
@@ -210,8 +218,8 @@ function createComing (parts) {
  * Of a wiki without spaces, no start takes time for them.
  * @param {SpaceModels} models @param {FileModels} fileModels
  */
-const createIndexesInside = ({ inside }, fileModels) =>
-  createIndexes([...Object.values(inside), ...Object.values(fileModels)])
+const createIndexesInside = ({ inside, Rules, Proposals }, fileModels) =>
+  createIndexes([...Object.values(inside), Rules, Proposals, ...Object.values(fileModels)])
 
 /** @param {SpaceModels} models @param {Models} publicModels */
 const createRefusals = (models, publicModels) =>
@@ -228,6 +236,17 @@ const createRefusals = (models, publicModels) =>
 /** @param {string} root @param {(name: string, subpages: boolean) => Promise<void>} outwait */
 async function outwaitAll (root, outwait) {
   for (const beginning of beginnings(root)) await outwait(beginning, true)
+}
+
+/**
+ * What a space has beside pages would be lost with it.
+ * @param {SpaceModels} models @param {FileModels} fileModels @param {string} root @throws {Error} 409
+ */
+async function refuseBeside ({ Proposals }, { Files }, root) {
+  const files = await driverOf(Files).countDocuments({ space: root }, { limit: COUNTED_MAX + 1 })
+  if (files > 0) throw new SpaceHasFiles(root, countOf(files), spaceFilesListUrl(root))
+  const open = await driverOf(Proposals).countDocuments({ space: root, state: 'open' })
+  if (open > 0) throw new SpaceHasProposals(root, countOf(open), proposalsUrl(root))
 }
 
 /** @param {Models} models @param {string} root @returns {Promise<number>} at most COUNTED_MAX + 1 */

@@ -11,6 +11,8 @@ import { isWithin } from './find-space.js'
 /** @import {Renderer} from '../markdown/renderer.js' */
 /** @import {Later} from '../queue/queue.js' */
 /** @import {Work} from '../queue/worker.js' */
+/** @import {Proposals} from '../proposals/proposals.js' */
+/** @import {Protections} from '../protection/protections.js' */
 /** @import {FindSpace} from './find-space.js' */
 /** @import {SpaceModels} from './model.js' */
 
@@ -22,9 +24,12 @@ const kindOf = (/** @type {string} */ kind) => `space-${kind}`
  * across spaces.
  * @param {Omit<Parameters<typeof createPageStore>[0], 'models' | 'mayTell'> & {models: SpaceModels['inside'],
  *   find: FindSpace['find'], pool: Parameters<typeof createMergeSave>[0]['pool'],
- *   makeOldRevisions: typeof import('../history/old-revisions.js').createOldRevisions, htmlMaxBytes: number}} parts
+ *   makeOldRevisions: typeof import('../history/old-revisions.js').createOldRevisions, htmlMaxBytes: number,
+ *   protections: Protections, proposals: Proposals}} parts
  */
-export function createSpaceStores ({ models, later, find, pool, renderer, makeOldRevisions, htmlMaxBytes, ...parts }) {
+export function createSpaceStores ({
+  models, later, find, pool, renderer, makeOldRevisions, htmlMaxBytes, protections, proposals, ...parts
+}) {
   /** @type {Later} */
   const laterInside = (tasks, session) =>
     later(tasks.map(({ kind, ...task }) => ({ ...task, kind: kindOf(kind) })), session)
@@ -55,10 +60,9 @@ export function createSpaceStores ({ models, later, find, pool, renderer, makeOl
       // Templates are public pages.
       search: { below: async () => ({ items: [], more: false }) },
       deferred: undefined,
-      protections: null,
-      // Nothing in a space is reviewed.
-      proposals: null,
-      proposing: createProposing({ store, mergeSave, proposals: null })
+      protections,
+      proposals,
+      proposing: createProposing({ store, mergeSave, proposals })
     }
   }
 }

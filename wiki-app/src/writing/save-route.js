@@ -108,7 +108,7 @@ async function saveForm (context, name, content, request, reply) {
       return await showConflict(context, { name, typed, ...result }, request, reply)
     }
     // The browser forgets its draft.
-    if ('proposal' in result) return reply.redirect(`${proposalUrl(result.proposal._id)}?saved=0`, 303)
+    if ('proposal' in result) return reply.redirect(proposalUrl(result.proposal, undefined, { saved: '0' }), 303)
     await settle(name, result.revision)
     const { revision, merged } = result
     reply.header('page-revision', revision)

@@ -115,6 +115,10 @@ async function keepPrivate (page, look) {
   await page.getByRole('button', { name: 'Upload' }).click()
   await page.getByRole('link', { name: 'Name or delete' }).click()
   await look('a picture of a private space')
+  for (const path of ['protection', 'proposals']) {
+    await page.goto(`/edit/${path}?space=Secret`)
+    await look(`${path} of a private space`)
+  }
   await page.goto('/edit/in/search?space=Secret')
   await page.getByLabel('Words').fill('none -other')
   await page.getByRole('button', { name: 'Search the texts' }).click()

@@ -1,0 +1,34 @@
+import { asInWiki, personOf } from '../access/places.js'
+import { driverOf } from '../database/driver.js'
+import { NotInSpace } from './guards.js'
+
+/** @import {Scope} from '../protection/scope.js' */
+/** @import {FindSpace} from './find-space.js' */
+/** @import {Space, SpaceModels} from './model.js' */
+
+/**
+ * Of the rules and proposals of all spaces, those of the space that a person has a role in.
+ * @param {Pick<SpaceModels, 'Spaces'>} models @param {Pick<FindSpace, 'find' | 'roleIn'>} finding
+ * @returns {Scope}
+ */
+export function createSpaceScope (models, { find, roleIn }) {
+  const spaces = driverOf(models.Spaces)
+
+  return {
+    // No space has the name ''.
+    of: ({ space = '' }) => ({ space }),
+
+    // A write, not only a read: a space that closes at the same time conflicts with it, and counts what is stored, or
+    // refuses it.
+    async enter (name, person, demanded, session) {
+      const root = (await find(name, session))?._id ?? ''
+      const space = /** @type {Space | null} */ (await spaces
+        .findOneAndUpdate({ _id: root, state: 'open' }, { $inc: { reviewed: 1 } }, { session }))
+      if (space === null) throw new NotInSpace(name)
+      /** @type {typeof roleIn} */
+      const roleNow = (of, who) => roleIn(of, who, session)
+      await personOf({ roleIn: roleNow }, space, demanded, asInWiki(person))
+      return { space: space._id }
+    }
+  }
+}
