@@ -89,7 +89,7 @@ test('each read that costs more than a page is of a class, which takes turns wit
     assert.equal(slots.find(({ pattern }) => pattern.test(asked))?.name, expected, `nginx knows ${url}`)
   }
   const ofSubpage = 'GET /api/v1/pages/a/b/revisions/1'
-  assert.equal(slots.find(({ pattern }) => pattern.test(ofSubpage))?.name, '_old', 'nginx decodes the name of a subpage')
+  assert.equal(slots.find(({ pattern }) => pattern.test(ofSubpage))?.name, '_old', 'nginx decodes the name')
 })
 
 test('links from what crawlers read to what is disallowed say nofollow', async (t) => {

@@ -26,7 +26,7 @@ export function createSpaceScope (models, { find, roleIn }) {
         .findOneAndUpdate({ _id: root, state: 'open' }, { $inc: { reviewed: 1 } }, { session }))
       if (space === null) throw new NotInSpace(name)
       /** @type {typeof roleIn} */
-      const roleNow = (of, who) => roleIn(of, who, session)
+      const roleNow = (of, person) => roleIn(of, person, session)
       await personOf({ roleIn: roleNow }, space, demanded, asInWiki(person))
       return { space: space._id }
     }
