@@ -86,7 +86,7 @@ describe('three witnesses of a trial', () => {
     assert.match(await judge({ edge, origin, editsApart: true }), elsewhere)
   })
 
-  for (const [what, change, message] of /** @type {[string, Parameters<judge>[0], RegExp][]} */ ([
+  for (const [what, change, message] of /** @type {[string, Parameters<typeof judge>[0], RegExp][]} */ ([
     [
       'another client\'s request at the edge in place of a lost line',
       {

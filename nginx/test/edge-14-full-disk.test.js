@@ -27,7 +27,7 @@ test('with a full disk the edge still answers, and it stores all responses again
   const edge = await startEdge(
     t,
     (request, response) => response.setHeader('Cache-Control', 'max-age=60')
-      .end(bodies[/** @type {keyof bodies} */ (String(request.url).replace(/\d/, ''))]),
+      .end(bodies[/** @type {keyof typeof bodies} */ (String(request.url).replace(/\d/, ''))]),
     { workers: 1, cacheDirectory: disk }
   )
   const workers = edge.workers()

@@ -102,9 +102,7 @@ export async function startRole (role, origin, { requestsAtOnceMax, others = [],
 
 /**
  * @param {string} url
- * @param {import('@stevec/harness/request').request extends (url: string, options?: infer Options) => any
- *   ? Options
- *   : never} [options]
+ * @param {Parameters<typeof import('@stevec/harness/request').request>[1]} [options]
  * @returns {Promise<string>} the cache status of the response
  */
 export async function cacheStatus (url, options) {

@@ -25,7 +25,7 @@ const [SYNC, GROUP, OTHER] = ['sync', 'group-commit', 'other']
 /**
  * Measures saves a second over HTTP, in turns, all wikis on one mongod: the strategies of this tree, and another tree.
  * @param {object} options
- * @param {import('./servers.js').createServers extends () => infer S ? S : never} options.servers
+ * @param {ReturnType<typeof import('./servers.js').createServers>} options.servers
  * @param {{uriFor: (database: string) => string, pid: number}} options.mongod
  * @param {import('./tree.js').Tree} [options.other]
  * @param {number} options.rounds

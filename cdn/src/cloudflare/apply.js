@@ -73,9 +73,9 @@ export async function carryOut (client, wish, planned, { onStep = () => {} } = {
  * @param {Extract<import('./plan.js').Step, {kind: 'setting'}>} step
  */
 async function writeSetting (client, zone, { id, value }) {
-  await client.call(`set ${id} to ${value}`, (api, options) => id === TIERED_CACHE
+  await client.call(`set ${id} to ${value}`, (api, options) => /** @type {Promise<unknown>} */ (id === TIERED_CACHE
     ? api.cache.smartTieredCache.edit({ zone_id: zone.id, value: /** @type {any} */ (value) }, options)
-    : api.zones.settings.edit(/** @type {any} */ (id), { zone_id: zone.id, value }, options))
+    : api.zones.settings.edit(/** @type {any} */ (id), { zone_id: zone.id, value }, options)))
 }
 
 /**

@@ -110,9 +110,11 @@ async function readSettings (client, zone) {
   const settings = {}
   for (const { id, always } of SETTINGS) {
     try {
-      const { value } = await client.call(`read the setting ${id}`, (api, options) => id === TIERED_CACHE
-        ? api.cache.smartTieredCache.get({ zone_id: zone.id }, options)
-        : api.zones.settings.get(/** @type {any} */ (id), { zone_id: zone.id }, options))
+      const read = (/** @type {import('./client.js').Sdk} */ api, /** @type {{signal: AbortSignal}} */ options) =>
+        /** @type {Promise<{value?: unknown}>} */ (id === TIERED_CACHE
+          ? api.cache.smartTieredCache.get({ zone_id: zone.id }, options)
+          : api.zones.settings.get(/** @type {any} */ (id), { zone_id: zone.id }, options))
+      const { value } = await client.call(`read the setting ${id}`, read)
       settings[id] = String(value)
     } catch (error) {
       // A setting that is only reported may be unavailable on this plan or with this token.

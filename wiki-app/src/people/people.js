@@ -18,6 +18,8 @@ import { createUsers } from './users.js'
 /** @import {Begun} from '../spaces/services.js' */
 /** @import {FanOut} from '../watching/fan-out.js' */
 
+/** @typedef {typeof createMailer} CreateMailer */
+
 /** Of a wiki that knows nobody by name. */
 const NOBODY = {
   users: null,
@@ -36,7 +38,7 @@ const NOBODY = {
  * @typedef {{config: Config, log: import('fastify').FastifyBaseLogger, database: Database, models: Models,
  *   history: History}} OfPeople
  * @param {import('../access/users.js').UsersFile | null} file
- * @param {OfPeople & {fanOut?: FanOut, spaces?: Begun} & {createMailer?: typeof createMailer} &
+ * @param {OfPeople & {fanOut?: FanOut, spaces?: Begun} & {createMailer?: CreateMailer} &
  *   {makeSessions: typeof createSessions, makeDigests: typeof createDigests}} parts
  */
 export function peopleOf (file, { makeSessions, fanOut, spaces, ...parts }) {
@@ -68,7 +70,7 @@ export function peopleOf (file, { makeSessions, fanOut, spaces, ...parts }) {
 
 /**
  * With complete settings, see config.js.
- * @param {OfPeople & {createMailer?: typeof createMailer} & {makeDigests: typeof createDigests} &
+ * @param {OfPeople & {createMailer?: CreateMailer} & {makeDigests: typeof createDigests} &
  *   {users: import('../access/users.js').Users, watching: ReturnType<typeof createWatching>,
  *   audit: ReturnType<typeof createAudit>, people: ReturnType<typeof definePeople>}} parts
  */
