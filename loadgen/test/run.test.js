@@ -114,36 +114,13 @@ describe('a run of read-hot', () => {
         existsSync(path.join(directory, 'report/tables/read-hot/table-1.1.csv'))
     )
   })
-
-  test('has the same plan and sends the same requests with more VUs', async () => {
-    const other = await createSandbox()
-    const { exitCode, stdout, stderr } = await other.stevec([
-      'run', 'read-hot', '--repetitions', '1', '--seed', '7', '--vus', '8', '--json'
-    ])
-    assert.equal(exitCode, 0, stdout + stderr)
-    const otherDirectory = path.join(other.results, readdirSync(other.results)[0])
-    assert.deepEqual(JSON.parse(stdout), {
-      directory: otherDirectory, trials: 4, invalid: 0, requests: 4000, requests_failed: 0, requests_never_sent: 0
-    }, 'and nothing else')
-    assert.equal(
-      json(path.join(otherDirectory, 'manifest.json')).plan_hash,
-      json(path.join(directory, 'manifest.json')).plan_hash
-    )
-    const requests = (/** @type {string} */ run, /** @type {{name: string}} */ trial) =>
-      samplesOf(path.join(run, 'trials', trial.name))
-        .map(({ iteration, page, method }) => `${iteration},${page},${method}`)
-        .sort()
-    const [mine, others] = [trialsOf(directory), trialsOf(otherDirectory)]
-    for (const trial of mine) {
-      assert.deepEqual(requests(otherDirectory, others[trial.trial - 1]), requests(directory, trial))
-    }
-    other.remove()
-  })
 })
 
 describe('a run of a user\'s experiment with a background, edits and the open model', () => {
   /** @type {Awaited<ReturnType<typeof createSandbox>>} */
   let sandbox
+  /** @type {Awaited<ReturnType<(typeof sandbox)['stevec']>>} */
+  let run
   /** @type {Record<string, any>[]} */
   let trials
   /** @type {string} */
@@ -154,6 +131,8 @@ describe('a run of a user\'s experiment with a background, edits and the open mo
       factors: {
         door: ['source', 'cached', 'local'],
         load: {
+          one: { vus: 1 },
+          eight: { vus: 8 },
           background: { background_vus: 5 },
           mixed: { edit_ratio: 0.2, edit: 'get-post', edit_size_chars: 2000 },
           write: { edit_ratio: 1 },
@@ -174,17 +153,42 @@ describe('a run of a user\'s experiment with a background, edits and the open mo
         }
       }
     })
-    const { exitCode, stdout, stderr } = await sandbox.stevec(['run', file])
-    assert.equal(exitCode, 0, stdout + stderr)
+    run = await sandbox.stevec(['run', file, '--json'])
+    assert.equal(run.exitCode, 0, run.stdout + run.stderr)
     directory = path.join(sandbox.results, readdirSync(sandbox.results)[0])
     trials = trialsOf(directory)
-    assert.equal(trials.length, 18)
   })
   after(() => sandbox.remove())
 
   const of = (/** @type {string} */ load) => trials.filter(({ cell }) => cell.load === load)
   const rows = (/** @type {Record<string, any>} */ trial, file = 'samples.csv.gz') =>
     samplesOf(path.join(directory, 'trials', trial.name), file)
+
+  test('prints its sums as JSON with --json, and nothing else', () => {
+    const sum = (/** @type {(trial: Record<string, any>) => number} */ each) =>
+      trials.reduce((total, trial) => total + each(trial), 0)
+    const [failed, neverSent] = [sum((trial) => trial.requests_failed), sum((trial) => trial.schedule?.never_sent ?? 0)]
+    assert.deepEqual(JSON.parse(run.stdout), {
+      directory,
+      trials: 24,
+      invalid: 0,
+      requests: neverSent + sum((trial) => trial.requests_sent + (trial.background?.requests_sent ?? 0)),
+      requests_failed: failed + sum((trial) => trial.background?.requests_failed ?? 0),
+      requests_never_sent: neverSent
+    })
+  })
+
+  test('sends the same requests with more VUs', () => {
+    const requests = (/** @type {Record<string, any>} */ trial) =>
+      rows(trial).map(({ iteration, page, method }) => `${iteration},${page},${method}`).sort()
+    const [alone] = of('one').map(requests)
+    assert.equal(alone.length, 50)
+    for (const trial of of('eight')) {
+      assert.equal(trial.plan, of('one')[0].plan)
+      assert.deepEqual(requests(trial), alone)
+    }
+    assert.equal(of('eight').length, 3)
+  })
 
   test('counts the background, too: requests of both minus those that caches served equal the counter', () => {
     for (const trial of of('background')) {
@@ -287,7 +291,7 @@ describe('a run of a user\'s experiment with a background, edits and the open mo
 
   test('uses one plan at all doors under the same load', () => {
     const { plans } = json(path.join(directory, 'manifest.json'))
-    for (const load of ['background', 'mixed', 'write', 'open', 'poisson', 'late']) {
+    for (const load of ['one', 'background', 'mixed', 'write', 'open', 'poisson', 'late']) {
       assert.equal(new Set(of(load).map(({ plan }) => plan)).size, 1)
     }
     const mixed = plans.find((/** @type {{id: string}} */ { id }) => id === of('mixed')[0].plan)
@@ -311,6 +315,7 @@ describe('a run that cannot begin', () => {
       [['run', '--resume'], /there is no unfinished run/, 2],
       [['run', 'read-hot', '--preset', 'huge'], /--preset is quick, sample, full, not "huge"/, 2],
       [['run', 'read-hot', '--seed', 'x'], /--seed must be a whole number from 0 to 4294967295, not "x"/, 2],
+      [['run', 'hosts', '--vus', '8'], /--vus is for all trials, but the factor wikis .* sets vus/, 2],
       [['run', 'read-hot', '--colour'], /--colour/, 2],
       [['walk'], /there is no command "walk"/, 2],
       [['report', 'nothing'], /there is no run "nothing"/, 2]
