@@ -88,20 +88,26 @@ def measure(page, scratch, size, target=""):
     return json.loads(found[1].replace("&gt;", ">").replace("&amp;", "&"))
 
 
+@pytest.fixture(scope="module")
+def study_on_a_screen(reported_study, tmp_path_factory):
+    """What MEASURE finds of the report of a study."""
+    return measure(reported_study / "report/index.html", tmp_path_factory.mktemp("screen"), SCREEN)
+
+
 def test_a_run_answers_on_the_first_screen(overload_report, tmp_path):
     found = measure(overload_report, tmp_path, SCREEN)
     assert found["open"] == []
     assert found["firstEnds"] <= SCREEN[1]
 
 
-def test_a_study_answers_on_the_first_screen(reported_study, tmp_path):
-    found = measure(reported_study / "report/index.html", tmp_path, SCREEN)
+def test_a_study_answers_on_the_first_screen(study_on_a_screen):
+    found = study_on_a_screen
     assert found["open"] == []
     assert found["firstEnds"] <= SCREEN[1]
 
 
-def test_no_table_is_wider_than_its_place(reported_study, tmp_path):
-    found = measure(reported_study / "report/index.html", tmp_path, SCREEN)
+def test_no_table_is_wider_than_its_place(study_on_a_screen):
+    found = study_on_a_screen
     assert found["pageOverflow"] <= 0
     assert found["wide"] == []
 
@@ -124,8 +130,8 @@ def test_the_hypotheses_stack_where_the_screen_is_narrow(reported_study, tmp_pat
     assert found["labels"] == ["ratio", "here (95\u202f% interval)", "the study", "p, corrected", "what could be wrong"]
 
 
-def test_headings_are_in_order_and_tables_are_named(reported_study, tmp_path):
-    found = measure(reported_study / "report/index.html", tmp_path, SCREEN)
+def test_headings_are_in_order_and_tables_are_named(study_on_a_screen):
+    found = study_on_a_screen
     assert found["headings"][0] == 1
     steps = [after - before for before, after in zip(found["headings"], found["headings"][1:], strict=False)]
     assert max(steps) <= 1
