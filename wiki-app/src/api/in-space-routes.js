@@ -5,7 +5,7 @@ import { createSpaceExport } from '../spaces/export-route.js'
 import { sendPart } from './answers.js'
 import { ANY, limitIn, readCursor } from './cursor.js'
 import { addFiles, fileSchemas } from './file-routes.js'
-import { change, CHANGE_EXAMPLE } from './history-routes.js'
+import { change, CHANGE_EXAMPLE, CHANGE_ID } from './history-routes.js'
 import { list, otherwise, partQuery, QUERY } from './schemas.js'
 import { nameOf, page, wordsIn } from './search-routes.js'
 import { OF_SPACES, ofSpace, reading } from './space-schemas.js'
@@ -13,9 +13,6 @@ import { OF_SPACES, ofSpace, reading } from './space-schemas.js'
 /** @import {FastifyInstance, FastifyRequest} from 'fastify' */
 /** @import {Space} from '../spaces/model.js' */
 /** @import {SpaceServices} from '../spaces/services.js' */
-
-/** Where a list of changes goes on, see spaces/lists.js: `before` and `skip`. */
-const PLACE = /^(?:[0-9a-f]{24})?\.\d{1,6}$/
 
 const TEAM = 'Team'
 const params = ofSpace(TEAM)
@@ -37,8 +34,7 @@ const SCHEMAS = {
   changes: {
     ...OF_SPACES,
     summary: 'List the changes in a private space',
-    description: 'The newest first. A part may have fewer items than `limit`, or none, and a cursor: the list goes ' +
-      'on.',
+    description: 'The newest first.',
     params,
     querystring: partQuery(),
     response: reading(list('Revisions without their texts', 'Change', [CHANGED]), 304, 404)
@@ -128,15 +124,11 @@ function addLists (app, lists) {
   })
 
   app.get('/spaces/:name/changes', { config: listed, schema: SCHEMAS.changes }, async (request, reply) => {
-    const [before, skip] = readCursor(request, PLACE)?.split('.') ?? []
-    const { items, next } = await lists.changes({
-      root: asSpace(request)._id, limit: limitIn(request), ...before && { before }, ...skip && { skip: Number(skip) }
+    const found = await lists.changes({
+      root: asSpace(request)._id, before: readCursor(request, CHANGE_ID), limit: limitIn(request)
     })
     return sendPart(request, reply, {
-      cacheControl: NO_COPY,
-      found: { items, more: next !== null },
-      shown: change,
-      position: () => `${next?.before ?? ''}.${next?.skip}`
+      cacheControl: NO_COPY, found, shown: change, position: ({ _id: id }) => String(id)
     })
   })
 

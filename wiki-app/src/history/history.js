@@ -109,17 +109,15 @@ export function createHistory ({ Revisions }, histories) {
     },
 
     /**
-     * @param {{author?: string, before?: string, skip?: number, limit: number}} options  `before`: id of the last
-     *   change seen; `skip`: so many after it are left out
+     * @param {{author?: string, before?: string, limit: number}} options  `before`: id of the last change seen
      * @returns {Promise<{items: RevisionItem[], more: boolean}>} the newest first
      */
-    async changes ({ author, before, skip = 0, limit }) {
+    async changes ({ author, before, limit }) {
       const filter = {
         ...(author !== undefined && { author }),
         ...(before !== undefined && { _id: mongoose.trusted({ $lt: new mongoose.Types.ObjectId(before) }) })
       }
-      const found = await Revisions.find(filter, ITEM_FIELDS)
-        .sort({ _id: -1 }).skip(skip).limit(limit + 1).lean().exec()
+      const found = await Revisions.find(filter, ITEM_FIELDS).sort({ _id: -1 }).limit(limit + 1).lean().exec()
       return part(await named(found, histories), limit)
     },
 

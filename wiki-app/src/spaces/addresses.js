@@ -15,11 +15,9 @@ export const SPACE_FILES_URL = `${IN}/files`
 /** @param {string} space */
 export const spacePagesUrl = (space) => `${SPACE_PAGES_URL}?${new URLSearchParams({ space })}`
 
-/** @param {string} space @param {{before?: string, skip?: number}} [place]  where the list goes on */
-export const spaceChangesUrl = (space, { before, skip = 0 } = {}) => {
-  const query = new URLSearchParams({ space, ...before && { before }, ...skip > 0 && { skip: String(skip) } })
-  return `${SPACE_CHANGES_URL}?${query}`
-}
+/** @param {string} space @param {string} [before]  id of the last change seen */
+export const spaceChangesUrl = (space, before) =>
+  `${SPACE_CHANGES_URL}?${new URLSearchParams({ space, ...before !== undefined && { before } })}`
 
 /** @param {string} space @param {{q?: string, after?: string}} [query] */
 export const spaceSearchUrl = (space, query = {}) => `${SPACE_SEARCH_URL}?${new URLSearchParams({ space, ...query })}`

@@ -1,34 +1,33 @@
+import mongoose from 'mongoose'
 import { driverOf } from '../database/driver.js'
+import { createNewestChanges, inGroups } from '../history/newest-changes.js'
+import { createHistories } from '../pages/histories.js'
 import { escapePattern } from '../pages/letters.js'
 import { titleQuery } from '../pages/search-key.js'
 import { rangeBelow } from '../pages/subpage-names.js'
-import { isWithin } from './find-space.js'
+import { isWithin, rangesOf } from './find-space.js'
 import { createSpaceSearch } from './search.js'
 
 /** @import {mongo} from 'mongoose' */
-/** @import {History, RevisionItem} from '../history/history.js' */
+/** @import {RevisionItem} from '../history/history.js' */
 /** @import {Page} from '../pages/model.js' */
 /** @import {SpaceModels} from './model.js' */
 
 const PAGES_PER_PART = 50
 const CHANGES_PER_PART = 50
-/** Changes of other spaces are skipped: of so many the list looks for those of one. */
-const CHANGES_SEEN_MAX = 1_000
-const CHANGES_AT_ONCE = 100
 const LIST_MAX_MS = 1_000
+/** The index of revisions by their pages; that of all by time has those of other spaces. */
+const BY_PAGE = { page: 1, _id: -1 }
 
-/**
- * `before`: id of a change of the space; `skip`: of other spaces' changes that follow it, so many were looked through.
- * @typedef {Pick<Page, '_id' | 'modified_at' | 'revision'>} Listed
- * @typedef {{before?: string, skip?: number}} Place
- */
+/** @typedef {Pick<Page, '_id' | 'modified_at' | 'revision'>} Listed */
 
 /**
  * Lists of one space.
- * @param {{models: SpaceModels['inside'], history: Pick<History, 'changes'>}} parts
+ * @param {SpaceModels['inside']} models
  */
-export function createSpaceLists ({ models, history }) {
+export function createSpaceLists (models) {
   const pages = driverOf(models.Pages)
+  const newestChanges = createNewestChanges(models, createHistories(models))
 
   /**
    * @param {string} root @param {mongo.Filter<any>} filter @param {string} after @param {number} [limit]
@@ -44,6 +43,26 @@ export function createSpaceLists ({ models, history }) {
     return { items: found.slice(0, limit), more: found.length > limit }
   }
 
+  /**
+   * Filters of all revisions in a space. Their keys are names in it, but for pages that were renamed
+   * (pages/histories.js), also in an earlier space with some of its names.
+   * @param {string} root @returns {Promise<object[]>}
+   */
+  async function revisionsOf (root) {
+    const ranges = rangesOf(root)
+    const renamed = await pages
+      .find({ history: { $gt: '' }, $or: ranges.flatMap((range) => [{ _id: range }, { history: range }]) }, {
+        projection: { history: 1 }, maxTimeMS: LIST_MAX_MS
+      })
+      .toArray()
+    const [inside, elsewhere] = [true, false].map((isInside) =>
+      renamed.filter(({ _id: name }) => isWithin(root, name) === isInside).map(({ history }) => String(history)))
+    return [
+      ...ranges.map((range) => ({ page: mongoose.trusted({ ...range, $nin: elsewhere }) })),
+      ...inGroups('page', inside)
+    ]
+  }
+
   return {
     /**
      * @param {{root: string, q: string, after?: string, limit?: number}} options  `q`: beginnings of words of a title;
@@ -57,27 +76,12 @@ export function createSpaceLists ({ models, history }) {
     linkingTo: ({ root, name, after = '' }) => listOf(root, { links: name }, after),
 
     /**
-     * The newest first. Ids of other spaces' changes stay here: they say when something was changed there.
-     * @param {{root: string, limit?: number} & Place} options
-     * @returns {Promise<{items: RevisionItem[], next: Place | null}>} `next`: where the list goes on
+     * No other space's changes are read: where a list goes on would say how many there are.
+     * @param {{root: string, before?: string, limit?: number}} options  `before`: id of the last change seen
+     * @returns {Promise<{items: RevisionItem[], more: boolean}>} the newest first
      */
-    async changes ({ root, limit = CHANGES_PER_PART, ...place }) {
-      /** @type {RevisionItem[]} */
-      const items = []
-      let from = place
-      let next = { skip: 0, ...place }
-      for (let seen = 0; seen < CHANGES_SEEN_MAX; seen += CHANGES_AT_ONCE) {
-        const found = await history.changes({ ...from, limit: CHANGES_AT_ONCE })
-        for (const item of found.items) {
-          from = { before: String(item._id) }
-          next = isWithin(root, item.page) ? { ...from, skip: 0 } : { ...next, skip: next.skip + 1 }
-          if (next.skip === 0) items.push(item)
-          if (items.length === limit) return { items, next }
-        }
-        if (!found.more) return { items, next: null }
-      }
-      return { items, next }
-    }
+    changes: async ({ root, before, limit = CHANGES_PER_PART }) =>
+      newestChanges(await revisionsOf(root), { before, limit, query: { hint: BY_PAGE, maxTimeMS: LIST_MAX_MS } })
   }
 }
 

@@ -37,9 +37,7 @@ const PAGES = { type: 'object', required: ['space'], properties: { space: TEXT, 
 const CHANGES = {
   type: 'object',
   required: ['space'],
-  properties: {
-    space: TEXT, before: { type: 'string', pattern: '^[0-9a-f]{24}$' }, skip: { type: 'string', pattern: '^\\d{1,6}$' }
-  }
+  properties: { space: TEXT, before: { type: 'string', pattern: '^[0-9a-f]{24}$' } }
 }
 
 /** @param {string} [costly] */
@@ -133,16 +131,16 @@ function addLists (app, lists) {
   })
 
   app.get(SPACE_CHANGES_URL, { config: configOf('list'), schema: { querystring: CHANGES } }, async (request, reply) => {
-    const { before, skip = '0' } = /** @type {{before?: string, skip?: string}} */ (request.query)
+    const { before } = /** @type {{before?: string}} */ (request.query)
     const { _id: root } = /** @type {Space} */ (spaceIn(request))
-    const { items, next } = await lists.changes({ root, before, skip: Number(skip) })
+    const { items, more } = await lists.changes({ root, before })
     return send(request, reply, 'space-changes', {
       title: t('Recent changes of the private space “{{name}}”', { name: root }),
       named: true,
-      first: before === undefined && skip === '0',
+      first: before === undefined,
       items: items.map(changeItem),
       pagesUrl: spacePagesUrl(root),
-      nextUrl: next === null ? null : spaceChangesUrl(root, next)
+      nextUrl: more ? spaceChangesUrl(root, String(items[items.length - 1]._id)) : null
     })
   })
 }

@@ -83,7 +83,7 @@ export function createSpaceServices ({ models, finding, guard, guards }, parts) 
     prepare: spaces.prepare,
     files,
     groups: whileAvailable(createGroups({ models, audit, members, users }), database),
-    lists: whileAvailable(createSpaceLists({ models: models.inside, history: inside.history }), database),
+    lists: whileAvailable(createSpaceLists(models.inside), database),
     /** @param {Space} space */
     archived: (space) => archiveOf(models.inside, files.filesOf(space), rangesOf(space._id)),
     exportSlots: createSemaphore(EXPORTS_MAX),

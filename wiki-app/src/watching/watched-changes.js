@@ -1,5 +1,4 @@
-import mongoose from 'mongoose'
-import { ITEM_FIELDS, named } from '../history/history.js'
+import { createNewestChanges, inGroups } from '../history/newest-changes.js'
 import { talkOf } from '../pages/talk.js'
 
 /** @import {Histories} from '../pages/histories.js' */
@@ -8,48 +7,23 @@ import { talkOf } from '../pages/talk.js'
 /** @import {Watcher} from './model.js' */
 
 /**
- * The database merges so many indexed lists and reads no more changes than are asked for; of more names it would read
- * all changes and sort them.
- * https://www.mongodb.com/docs/manual/tutorial/sort-results-with-indexes/#sort-and-non-prefix-subset-of-an-index
- */
-const NAMES_AT_ONCE = 100
-/** One reader leaves the database's connections to the others. */
-const READS_AT_ONCE = 4
-
-/**
  * Changes are collected when they are read, so an author never waits for watchers (docs/decisions/0058). Those that
  * watch a page also get what is written on its talk page.
  * @param {Pick<Models, 'Revisions'>} models @param {Histories} histories
  */
-export const createWatchedChanges = ({ Revisions }, histories) =>
+export function createWatchedChanges (models, histories) {
+  const newestChanges = createNewestChanges(models, histories)
+
   /**
    * @param {Pick<Watcher, 'pages' | 'authors'>} watcher
    * @param {{before?: string, from?: string, limit: number}} options  `before`: id of the last change seen; `from`: the
    *   first that counts
    * @returns {Promise<{items: RevisionItem[], more: boolean}>} the newest first, each once
    */
-  async function watchedChanges ({ pages, authors }, { before, from, limit }) {
-    const ids = { ...before && { $lt: idOf(before) }, ...from && { $gte: idOf(from) } }
-    const range = Object.keys(ids).length === 0 ? {} : { _id: mongoose.trusted(ids) }
+  return async function watchedChanges ({ pages, authors }, options) {
     const talks = await histories.storedKeysOf(pages.flatMap(({ name }) => talkOf(name) ?? []))
     const keys = new Set([...pages.map(({ history }) => history), ...talks.values()].filter((key) => key != null))
-    const filters = [...inGroups('page', [...keys]), ...inGroups('author', authors.map(({ name }) => name))]
-    /** @type {import('../pages/model.js').Revision[][]} */
-    const lists = []
-    for (let first = 0; first < filters.length; first += READS_AT_ONCE) {
-      lists.push(...await Promise.all(filters.slice(first, first + READS_AT_ONCE).map((filter) => Revisions
-        .find({ ...filter, ...range }, ITEM_FIELDS).sort({ _id: -1 }).limit(limit + 1).lean().exec())))
-    }
-    const found = [...new Map(lists.flat().map((item) => [String(item._id), item])).entries()]
-      .sort(([a], [b]) => a < b ? 1 : -1)
-      .map(([, item]) => item)
-    return { items: await named(found.slice(0, limit), histories), more: found.length > limit }
+    return newestChanges(
+      [...inGroups('page', [...keys]), ...inGroups('author', authors.map(({ name }) => name))], options)
   }
-
-const idOf = (/** @type {string} */ id) => new mongoose.Types.ObjectId(id)
-
-/** @param {'page' | 'author'} field @param {string[]} names */
-function inGroups (field, names) {
-  return Array.from({ length: Math.ceil(names.length / NAMES_AT_ONCE) }, (_, group) =>
-    ({ [field]: mongoose.trusted({ $in: names.slice(group * NAMES_AT_ONCE, (group + 1) * NAMES_AT_ONCE) }) }))
 }
