@@ -5,6 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import test from 'node:test'
+import { waitUntil } from '@stevec/harness/processes'
 import { zipOf } from './archives.js'
 import { readBackup } from '../src/backup/read.js'
 import { writeBackup } from '../src/backup/write.js'
@@ -301,6 +302,27 @@ test('once a space is made, no save that began before it lands in the public sto
     await assert.rejects(writing, { codeName: 'WriteConflict' }, name)
     await send(app, '/edit/spaces/remove', { name: root })
   }
+})
+
+test('a space that was opened again beside its removal stays', async (t) => {
+  const { app, db } = await start(t)
+  await makeSpace(app, 'Team')
+  const spaces = db.collection('spaces')
+  await put(app, 'Team/gone', { content: 'x' })
+  await send(app, '/edit/delete/Team/gone', {}, 'teameditor')
+  const session = db.client.startSession()
+  t.after(() => session.endSession())
+  session.startTransaction()
+  // The removal waits for it.
+  await db.collection('space_pages').updateOne({ revision: 2 }, { $set: { protection: 'x' } }, { session })
+  const removing = send(app, '/edit/spaces/remove', { name: 'Team' })
+  await waitUntil(async () => await spaces.countDocuments({ state: 'closing' }) === 1, 60_000)
+  // As another removal does that has found a page.
+  await spaces.updateOne({}, { $set: { state: 'open' } })
+  await session.abortTransaction()
+  assert.equal((await removing).statusCode, 409)
+  assert.equal(await spaces.countDocuments({ state: 'open' }), 1)
+  assert.equal((await send(app, '/edit/spaces/remove', { name: 'Team' })).statusCode, 204)
 })
 
 test('a person who is removed leaves all groups, and no list of private pages', async (t) => {

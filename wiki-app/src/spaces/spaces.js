@@ -57,6 +57,11 @@ const SpaceHasProposals = createError(
     'Publish or decline them first: the list is at %s.',
   409
 )
+const SpaceKept = createError(
+  'WIKI_SPACE_KEPT',
+  'The private space “%s” was not removed: another request to remove it came at the same time. Try again.',
+  409
+)
 const TooManySpaces = createError(
   'WIKI_TOO_MANY_SPACES', `There are ${SPACES_MAX} private spaces already. Remove an empty one first.`, 409
 )
@@ -203,7 +208,9 @@ function createComing (parts) {
         await audit.during(actorOf(actor), { did: 'space-removed' }, async (session) => {
           await driverOf(models.Rules).deleteMany({ space: root }, { session })
           await driverOf(models.Proposals).deleteMany({ space: root }, { session })
-          await spaces.deleteOne({ _id: root }, { session })
+          const { deletedCount } = await spaces.deleteOne({ _id: root, state: 'closing' }, { session })
+          // Another removal, which found something, has opened it again: since then it may have pages.
+          if (deletedCount === 0) throw new SpaceKept(root)
           return { name: root }
         })
       } catch (error) {
