@@ -325,10 +325,13 @@ test('a space that was opened again beside its removal stays', async (t) => {
   assert.equal((await send(app, '/edit/spaces/remove', { name: 'Team' })).statusCode, 204)
 })
 
-test('a person who is removed leaves all groups, and no list of private pages', async (t) => {
+test('a person who is removed leaves all groups, no list of private pages, and a name that none is like', async (t) => {
   const { app, db } = await start(t)
   await makeSpace(app, 'Team')
   await send(app, '/edit/people', { name: 'Ana', role: 'reader' })
+  await put(app, 'Team/x', { content: 'x' })
+  await db.collection('space_revisions').updateOne({}, { $set: { author: 'Ivan' } })
+  assert.match((await send(app, '/edit/people', { name: 'lvan', role: 'reader' })).body, /looks like “Ivan”/)
   assert.equal((await send(app, '/edit/groups/add', { name: 'readers', person: 'ana' })).statusCode, 204)
   assert.equal((await send(app, '/edit/groups/add', { name: 'readers', person: 'nobody' })).statusCode, 404)
   const watchers = db.collection('space_watchers')

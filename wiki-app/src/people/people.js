@@ -1,4 +1,6 @@
+import { driverOf } from '../database/driver.js'
 import { whileAvailable } from '../database/while-available.js'
+import { authorNames } from '../history/authors.js'
 import { createWatching } from '../watching/watching.js'
 import { createAudit } from './audit.js'
 import { createIdentities } from './identities.js'
@@ -46,7 +48,7 @@ export function peopleOf (file, { makeSessions, fanOut, spaces, ...parts }) {
   const { database, models } = parts
   const { connection } = database
   const ofMembers = { connection, models: definePeople(connection) }
-  const named = { namesInFile: file?.names ?? [], authorNames: parts.history.authorNames }
+  const named = { namesInFile: file?.names ?? [], authorNames: () => allAuthors(parts.history, spaces) }
   const users = createUsers({ file, models: ofMembers.models, whileAvailable: database.whileAvailable })
   const audit = createAudit(ofMembers)
   const watching = whileAvailable(createWatching({ connection, models, users, fanOut, spaces }), database)
@@ -66,6 +68,17 @@ export function peopleOf (file, { makeSessions, fanOut, spaces, ...parts }) {
     digests: mail?.digests,
     passwordMail: mail?.passwordMail
   }
+}
+
+/**
+ * Also those of private pages alone: nobody else takes their names.
+ * @param {Pick<History, 'authorNames'>} history  of public pages @param {Begun} spaces
+ */
+async function * allAuthors (history, { models: { inside } }) {
+  yield * history.authorNames()
+  const revisions = driverOf(inside.Revisions)
+  // Its indexes come with the first space.
+  if (await revisions.findOne({}, { projection: { _id: 1 } }) !== null) yield * authorNames(revisions)
 }
 
 /**
