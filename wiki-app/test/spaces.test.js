@@ -125,8 +125,8 @@ test('each role may in a space what its group may, and administrators of the wik
 
   /** @type {[string, number, number, number][]} */
   const table = [
-    ['reader', 403, 403, 404], ['editor', 403, 403, 404], ['teamreader', 200, 403, 404],
-    ['teameditor', 200, 200, 404], ['teamadmin', 200, 200, 204], ['admin', 200, 200, 204]
+    ['reader', 403, 403, 404], ['editor', 403, 403, 404], ['teamreader', 200, 403, 403],
+    ['teameditor', 200, 200, 403], ['teamadmin', 200, 200, 204], ['admin', 200, 200, 204]
   ]
   for (const [by, reads, writes, administers] of table) {
     for (const url of ['/edit/in/wiki/Team/a', '/edit/in/history/Team/a', '/edit/in/raw/Team/a', '/edit/in/tree/Team',

@@ -1,3 +1,4 @@
+import createError from '@fastify/error'
 import { asInWiki, personOf } from '../access/places.js'
 import { driverOf } from '../database/driver.js'
 import { NotInSpace } from './guards.js'
@@ -5,6 +6,13 @@ import { NotInSpace } from './guards.js'
 /** @import {Scope} from '../protection/scope.js' */
 /** @import {FindSpace} from './find-space.js' */
 /** @import {Space, SpaceModels} from './model.js' */
+
+const OutsideSpace = createError(
+  'WIKI_OUTSIDE_SPACE',
+  'Nothing was changed: “%s” is not in the private space “%s”. Its names are that one, and longer ones ' +
+    'such as “%s/Plan”.',
+  409
+)
 
 /**
  * Of the rules and proposals of all spaces, those of the space that a person has a role in.
@@ -22,6 +30,9 @@ export function createSpaceScope (models, { find, roleIn }) {
     // refuses it.
     async enter (name, person, demanded, session) {
       const root = (await find(name, session))?._id ?? ''
+      if (person.space !== undefined && person.space !== root) {
+        throw new OutsideSpace(name, person.space, person.space)
+      }
       const space = /** @type {Space | null} */ (await spaces
         .findOneAndUpdate({ _id: root, state: 'open' }, { $inc: { reviewed: 1 } }, { session }))
       if (space === null) throw new NotInSpace(name)

@@ -1,4 +1,5 @@
 import createError from '@fastify/error'
+import { NotOfSpace } from '../access/places.js'
 import { suffices } from '../access/roles.js'
 import { driverOf } from '../database/driver.js'
 import { createIndexes } from '../database/indexes.js'
@@ -122,7 +123,8 @@ export function createSpaces (parts) {
       await audit.during(actor, line, async (session) => {
         const space = /** @type {Space | null} */ (await spaces.findOne({ _id: name }, { session }))
         const own = space && await finding.roleIn(space, person, session)
-        if (space === null || own === null || !suffices(own, 'admin')) throw new NoSpace(name)
+        if (space === null || own === null) throw new NoSpace(name)
+        if (!suffices(own, 'admin')) throw new NotOfSpace(name, 'admin')
         if (role !== null && await groups.findOne({ _id: key }, { session }) === null) throw new NoGroup(key)
         const others = space.grants.filter(({ group }) => group !== key)
         const grants = role === null ? others : [...others, { group: key, role }]
