@@ -58,6 +58,7 @@ const SpaceHasProposals = createError(
     'Publish or decline them first: the list is at %s.',
   409
 )
+/** Another removal, which found something, has opened it again: since then it may have pages. */
 const SpaceKept = createError(
   'WIKI_SPACE_KEPT',
   'The private space “%s” was not removed: another request to remove it came at the same time. Try again.',
@@ -204,14 +205,11 @@ function createComing (parts) {
       if (matchedCount === 0) throw new NoSpace(root)
       try {
         await outwaitAll(root, outwaitInside)
-        const count = await pagesOf(models.inside, root)
-        if (count > 0) throw new SpaceNotEmpty(root, countOf(count))
-        await refuseBeside(models, fileModels, root)
+        await refuseUsed(models, fileModels, root)
         await audit.during(actorOf(actor), { did: 'space-removed' }, async (session) => {
           await driverOf(models.Rules).deleteMany({ space: root }, { session })
           await driverOf(models.Proposals).deleteMany({ space: root }, { session })
           const { deletedCount } = await spaces.deleteOne({ _id: root, state: 'closing' }, { session })
-          // Another removal, which found something, has opened it again: since then it may have pages.
           if (deletedCount === 0) throw new SpaceKept(root)
           return { name: root }
         })
@@ -248,10 +246,12 @@ async function outwaitAll (root, outwait) {
 }
 
 /**
- * What a space has beside pages would be lost with it.
+ * What a space has would be lost with it.
  * @param {SpaceModels} models @param {FileModels} fileModels @param {string} root @throws {Error} 409
  */
-async function refuseBeside ({ Proposals }, { Files }, root) {
+async function refuseUsed ({ inside, Proposals }, { Files }, root) {
+  const pages = await pagesOf(inside, root)
+  if (pages > 0) throw new SpaceNotEmpty(root, countOf(pages))
   const files = await driverOf(Files).countDocuments({ space: root }, { limit: COUNTED_MAX + 1 })
   if (files > 0) throw new SpaceHasFiles(root, countOf(files), spaceFilesListUrl(root))
   const open = await driverOf(Proposals).countDocuments({ space: root, state: 'open' })
