@@ -1,8 +1,9 @@
 import createError from '@fastify/error'
 import { t } from '../language.js'
-import { nameOfPerson, spaceIn } from '../access/access.js'
+import { personIn } from '../access/access.js'
 import { historyUrl, viewUrl, writableName } from '../pages/name.js'
 import { readableSummary } from '../pages/visible.js'
+import { createActorOf } from '../people/actor.js'
 import { isMisspelt, nameIn, queryOf } from '../reading/address.js'
 import { HTML, renderFor, wantsHtml } from '../views.js'
 import { LINE } from '../writing/change.js'
@@ -10,6 +11,7 @@ import { eraseFormUrl } from './erase-address.js'
 import { REVISIONS_MAX } from './erasure.js'
 
 /** @import {FastifyRequest} from 'fastify' */
+/** @import {Person} from '../access/access.js' */
 /** @import {Users} from '../access/users.js' */
 /** @import {Erasure} from './erasure.js' */
 
@@ -56,6 +58,7 @@ const config = { role: 'admin' }
  * @type {import('fastify').FastifyPluginAsync<{erasure: Erasure, users: Users}>}
  */
 export async function eraseRoutes (app, { erasure, users }) {
+  const actorOf = createActorOf(users.isInFile)
   app.addHook('onRequest', (_request, reply, done) => {
     reply.header('cache-control', 'private, no-store')
     done()
@@ -90,10 +93,9 @@ export async function eraseRoutes (app, { erasure, users }) {
     if (confirm.trim().normalize('NFC') !== name) throw new NotConfirmed(name)
     const reason = readableSummary(given)
     if (!reason) throw new NoReason()
-    const actor = nameOfPerson(request)
+    const actor = actorOf(/** @type {Person} */ (personIn(request)))
     const asked = { ...range, ...newest !== undefined && { newest: Number(newest) } }
-    const ofSpace = spaceIn(request) !== null
-    const erased = await erasure.erase({ name: actor, inFile: users.isInFile(actor), ofSpace }, asked, reason)
+    const erased = await erasure.erase(actor, asked, reason)
     if (!wantsHtml(request)) return { ...range, erased }
     return reply.type(HTML).send(renderFor(request, 'erased', {
       title: t('Erased'),
