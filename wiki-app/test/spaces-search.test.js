@@ -278,6 +278,10 @@ test('a person watches private pages, and sees their changes while the space may
   const all = ['Team/a 2 Team', 'Open 1 ', 'Work/w 2 Work', 'Talk:Team/a 1 Team', 'Work/w 1 Work', 'Team/a 1 Team']
   assert.deepEqual(await seen(), all)
   assert.deepEqual(await names(), ['Team: Team/a', 'Team: Team/none', 'Work: Work/w'])
+  for (const path of ['', '/changes']) {
+    const { headers } = await get(app, `/api/v1/watching${path}`, bearer(by))
+    assert.equal(headers['cache-control'], 'private, no-store')
+  }
   const first = await api('/changes?limit=4')
   const { items: rest } = await api(`/changes?cursor=${first.next_cursor}`)
   assert.deepEqual([first.items.length, rest.length], [4, 2], 'parts of both stores follow each other')

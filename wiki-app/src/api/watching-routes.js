@@ -1,4 +1,5 @@
 import { nameOfPerson } from '../access/access.js'
+import { NO_COPY } from '../caching/cache-policy.js'
 import { DAYS_MAX, endAfter } from '../watching/ends.js'
 import { READ_MARK_PATTERN } from '../watching/read-marks.js'
 import { AUTHOR_SCHEMA } from '../writing/change.js'
@@ -11,7 +12,6 @@ import { answer, bodyOf, CHANGE, list, NAME, named, partQuery, queryOf, refusals
 /** @import {FastifyPluginAsync, FastifyRequest} from 'fastify' */
 /** @import {Watching} from '../watching/watching.js' */
 
-const PRIVATE = 'private, no-cache'
 const tags = ['watching']
 const security = [{ token: [] }]
 const { name: PAGE, author: ANA } = CHANGE_EXAMPLE
@@ -161,7 +161,7 @@ export async function watchingApi (app, { watching }) {
 
   app.get('/watching', { config, schema: SCHEMAS.list }, async (request, reply) => {
     const { pages, authors } = await watching.of(nameOfPerson(request))
-    reply.header('cache-control', PRIVATE)
+    reply.header('cache-control', NO_COPY)
     return {
       pages: namesOf(pages),
       authors: namesOf(authors),
@@ -188,7 +188,7 @@ export async function watchingApi (app, { watching }) {
       before: readCursor(request, CHANGE_ID), limit: limitIn(request)
     })
     return sendPart(request, reply, {
-      cacheControl: PRIVATE,
+      cacheControl: NO_COPY,
       found: { items, more },
       shown: (item) => ({ ...change(item), new: item.isNew, space: item.space }),
       position: ({ _id: id }) => String(id),
