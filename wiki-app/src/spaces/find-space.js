@@ -11,7 +11,9 @@ import { pageOfTalk, TALK } from '../pages/talk.js'
 /** @import {Role} from '../access/roles.js' */
 /** @import {Space, SpaceModels} from './model.js' */
 
-export const NoSpace = createError('WIKI_NO_SPACE', 'There is no private space “%s” that you may see.', 404)
+export const NoSpace = createError(
+  'WIKI_NO_SPACE', 'There is no private space “%s” that you may see. Yours are at /edit/spaces.', 404
+)
 
 /** Names of spaces that would have this page, or this talk page. @param {string} name  canonical */
 const rootsOf = (name) => {
