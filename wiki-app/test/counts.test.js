@@ -23,9 +23,10 @@ const NO_PURGES = { ofCommits: () => [], ofCounted: () => [], ofEverything: () =
 /**
  * What a process has of a wiki to store pages.
  * @param {TestContext} t @param {string} uri
- * @param {{purges?: Partial<Purges>, beforeCommit?: () => Promise<void>}} [parts]
+ * @param {{purges?: Partial<Purges>, beforeCommit?: () => Promise<void>,
+ *   mayTell?: import('../src/pages/link-targets.js').MayTell}} [parts]
  */
-async function startStore (t, uri, { purges = {}, beforeCommit = async () => {} } = {}) {
+async function startStore (t, uri, { purges = {}, beforeCommit = async () => {}, mayTell } = {}) {
   const connection = await mongoose.createConnection(uri, { promoteBuffers: true }).asPromise()
   const models = defineModels(connection)
   const renderer = createRenderer({ maxBytes: 100_000 })
@@ -42,7 +43,7 @@ async function startStore (t, uri, { purges = {}, beforeCommit = async () => {} 
     await queue.add(tasks, session)
   }
   const store = createPageStore({
-    models, renderer, later, purges: { ...NO_PURGES, ...purges }, readsAtOnce: 8, log
+    models, renderer, later, purges: { ...NO_PURGES, ...purges }, readsAtOnce: 8, log, mayTell
   })
   Object.assign(works, store.works)
   // The making of an index waits for open transactions, and holds up what comes after it.
@@ -176,6 +177,27 @@ for (const isRead of [true, false]) {
     assert.doesNotMatch(String((await linker.store.findView('renamed'))?.html), /class="missing"/)
   })
 }
+
+test('in a private space, too, a page shows its own links as they are, and tells of no others', async (t) => {
+  const uri = wiki.freshUri()
+  const gate = createGate()
+  const other = await startStore(t, uri)
+  await other.store.save('target', { content: 'text' })
+  /** @type {import('../src/pages/link-targets.js').MayTell} */
+  const mayTell = async (page) => (name) => page !== '' && name !== 'elsewhere'
+  const linker = await startStore(t, uri, { ...gate, mayTell })
+  const linked = linker.store.save('linking', { content: '[[target]] [[elsewhere]]' })
+  await gate.isReached
+  await other.store.remove('target')
+  gate.open()
+  await linked
+  await linker.store.save('kept', { content: '[[none]] [[elsewhere]]' })
+  await linker.queue.open()
+  await linker.untilDone()
+  assert.equal((await linker.pages.findOne({ links: 'none' }))?.links_outdated, null)
+  const html = String((await linker.store.findView('linking'))?.html)
+  assert.deepEqual(html.match(/class="missing"[^>]*>[^<]*/g)?.map((each) => each.split('>')[1]), ['target'], html)
+})
 
 test('what a process that died had to count is counted by another one, once', async (t) => {
   const uri = wiki.freshUri()

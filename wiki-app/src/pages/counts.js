@@ -73,11 +73,10 @@ export function createCounting (models, { targets, later, purges }) {
       const wasMissing = new Set(missing)
       return missing === null
         ? []
-        : links.flatMap(([link, by]) => by > 0 ? [{ name, link, isMissing: wasMissing.has(link) }] : [])
+        : links.flatMap(([link, by]) => by > 0 ? [{ page: name, link, isMissing: wasMissing.has(link) }] : [])
     })
-    const missing = await targets.missing([...new Set(shown.map(({ link }) => link))], session)
-    const wrong = shown.filter(({ link, isMissing }) => isMissing !== missing.has(link))
-    return [...new Set([...unknown, ...wrong.map(({ name }) => name)])]
+    const wrong = await targets.wrong(shown, session)
+    return [...new Set([...unknown, ...wrong.map(({ page }) => page)])]
   }
 
   return { together, finished: purges.added }

@@ -14,6 +14,8 @@ const MARKED_AT_ONCE = 1_000
 /** The kind of work that `markPart` does. */
 export const OUTDATED_LINKS = 'outdated-links'
 
+/** As a page shows it. @typedef {{page: string, link: string, isMissing: boolean}} ShownLink */
+
 /**
  * Within the transaction that changes a page.
  * @typedef {(page: string, session?: ClientSession) => Promise<(name: string) => boolean>} MayTell
@@ -21,7 +23,7 @@ export const OUTDATED_LINKS = 'outdated-links'
  * @param {{later: Later, mayTell?: MayTell}} options  `later`: writes down what is to be done after it; `mayTell`: of
  *   which names a page may show that they are missing
  */
-export function createLinkTargets ({ Pages, Targets }, { later, mayTell }) {
+export function createLinkTargets ({ Pages, Targets }, { later, mayTell = async () => () => true }) {
   /**
    * @param {string} name @param {{after?: string, limit: number, session?: ClientSession}} options
    * @returns {Promise<string[]>} names of pages, without the page itself, in NAME_ORDER
@@ -87,20 +89,41 @@ export function createLinkTargets ({ Pages, Targets }, { later, mayTell }) {
      * @returns {Promise<Set<string>>}
      */
     async missing (links, session, page = '') {
-      const names = mayTell === undefined || links.length === 0 ? links : links.filter(await mayTell(page, session))
-      if (names.length === 0) return new Set()
-      /** @type {{_id: string}[]} */
-      const there = await Targets
-        .find({ _id: mongoose.trusted({ $in: names }), is: mongoose.trusted({ $ne: null }) }, { _id: 1 }, { session })
-        .lean()
-        .exec()
-      const found = new Set(there.map(({ _id }) => _id))
-      return new Set(names.filter((each) => !found.has(each)))
+      const names = links.length === 0 ? [] : links.filter(await mayTell(page, session))
+      const there = await thereOf(Targets, names, session)
+      return new Set(names.filter((each) => !there.has(each)))
+    },
+
+    /**
+     * @param {ShownLink[]} shown @param {ClientSession} session
+     * @returns {Promise<ShownLink[]>} those that are otherwise now
+     */
+    async wrong (shown, session) {
+      /** @type {Map<string, (name: string) => boolean>} */
+      const tells = new Map()
+      for (const page of new Set(shown.map((each) => each.page))) tells.set(page, await mayTell(page, session))
+      const told = shown.filter(({ page, link }) => tells.get(page)?.(link))
+      const there = await thereOf(Targets, [...new Set(told.map(({ link }) => link))], session)
+      return told.filter(({ link, isMissing }) => isMissing === there.has(link))
     }
   }
 }
 
 /** @typedef {ReturnType<typeof createLinkTargets>} LinkTargets */
+
+/**
+ * @param {Models['Targets']} Targets @param {string[]} names @param {ClientSession} [session]
+ * @returns {Promise<Set<string>>} those that exist
+ */
+async function thereOf (Targets, names, session) {
+  if (names.length === 0) return new Set()
+  /** @type {{_id: string}[]} */
+  const there = await Targets
+    .find({ _id: mongoose.trusted({ $in: names }), is: mongoose.trusted({ $ne: null }) }, { _id: 1 }, { session })
+    .lean()
+    .exec()
+  return new Set(there.map(({ _id }) => _id))
+}
 
 /** Differs each time: a correction notices that links changed again. */
 export const outdatedMark = () => randomUUID()
