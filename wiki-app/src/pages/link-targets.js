@@ -102,9 +102,9 @@ export function createLinkTargets ({ Pages, Targets }, { later, mayTell = async 
       /** @type {Map<string, (name: string) => boolean>} */
       const tells = new Map()
       for (const page of new Set(shown.map((each) => each.page))) tells.set(page, await mayTell(page, session))
-      const told = shown.filter(({ page, link }) => tells.get(page)?.(link))
-      const there = await thereOf(Targets, [...new Set(told.map(({ link }) => link))], session)
-      return told.filter(({ link, isMissing }) => isMissing === there.has(link))
+      const known = shown.filter(({ page, link }) => tells.get(page)?.(link))
+      const there = await thereOf(Targets, [...new Set(known.map(({ link }) => link))], session)
+      return known.filter(({ link, isMissing }) => isMissing === there.has(link))
     }
   }
 }
