@@ -159,8 +159,9 @@ test('a list of changes has those of one space, and does not say how many others
   await send(app, '/api/v1/pages/Team%2Fold/rename', { to: 'Team/new' }, 'teameditor')
   await put(app, 'Team/old', { content: 'another' })
   // As of a page that was renamed in an earlier space, “Team” with “Work”.
-  await db.collection('space_pages').updateOne(
-    { search_key: /work/ }, { $set: { history: 'Team/elsewhere' } })
+  const { matchedCount } = await db.collection('space_pages').updateOne(
+    /** @type {any} */ ({ _id: 'Work/x' }), { $set: { history: 'Team/elsewhere' } })
+  assert.equal(matchedCount, 1)
   await changes.insertOne({ ...ofWork, _id: new ObjectId(), page: 'Team/elsewhere' })
 
   const names = ['Team/old', 'Talk:Team/new', 'Team/new', 'Talk:Team/new', 'Team/new']
