@@ -169,7 +169,7 @@ test('beside people, a sweep has one slot for an eightieth of the time, and othe
   const search = get(app, '/search').then(({ statusCode }) => statusCode)
   const people = [ask()]
   assert.ok(await waitUntil(() => begun() === 3, WAIT_MAX_MS))
-  await new Promise((resolve) => setTimeout(resolve, 10))
+  await new Promise((resolve) => setTimeout(resolve, 30))
   // On a busy machine the first visit may be long ago.
   people.push(ask())
   assert.ok(await waitUntil(() => begun() === 4, WAIT_MAX_MS))
@@ -181,7 +181,7 @@ test('beside people, a sweep has one slot for an eightieth of the time, and othe
   for (const end of working.splice(0)) end()
   assert.equal(await search, 200)
   assert.ok(await waitUntil(() => begun() > 5, 3 * WAIT_MAX_MS))
-  assert.ok(performance.now() - endedAt >= 790, `the sweep went on after ${performance.now() - endedAt} ms`)
+  assert.ok(performance.now() - endedAt >= 2_300, `the sweep went on after ${performance.now() - endedAt} ms`)
   assert.equal(begun(), 6, 'both slots have rested, but one is in use')
   while (begun() < sweep.length + 3 || working.length > 0) {
     for (const end of working.splice(0)) end()

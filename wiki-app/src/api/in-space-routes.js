@@ -7,7 +7,7 @@ import { ANY, limitIn, readCursor } from './cursor.js'
 import { addFiles, fileSchemas } from './file-routes.js'
 import { change, CHANGE_EXAMPLE, CHANGE_ID } from './history-routes.js'
 import { list, otherwise, partQuery, QUERY } from './schemas.js'
-import { nameOf, page, wordsIn } from './search-routes.js'
+import { EXCERPT_EXAMPLE, nameOf, page, wordsIn } from './search-routes.js'
 import { OF_SPACES, ofSpace, reading } from './space-schemas.js'
 
 /** @import {FastifyInstance, FastifyRequest} from 'fastify' */
@@ -47,16 +47,7 @@ const SCHEMAS = {
       'or none, and a cursor: the search goes on.',
     params,
     querystring: partQuery({ q: QUERY.words }, ['q']),
-    response: reading(list('Pages and where they have the words', 'Hit', [{
-      ...PLAN,
-      excerpt: [
-        { text: 'Use ', hit: false },
-        { text: 'plain', hit: true },
-        { text: ' ', hit: false },
-        { text: 'words', hit: true },
-        { text: '.', hit: false }
-      ]
-    }]), 304, 404)
+    response: reading(list('Pages and where they have the words', 'Hit', [{ ...PLAN, excerpt: EXCERPT_EXAMPLE }]), 304, 404)
   },
   export: {
     ...OF_SPACES,

@@ -45,6 +45,13 @@ const MODIFIED = { modified_at: '2026-01-01T10:00:00.000Z' }
 const HANDBOOK = { name: 'Handbook', revision: 1, ...MODIFIED }
 const DRAFT = { name: 'Draft', revision: 1, ...MODIFIED }
 const WRITING = { name: 'Handbook/Writing', revision: 2, ...MODIFIED }
+export const EXCERPT_EXAMPLE = [
+  { text: 'Use ', hit: false },
+  { text: 'plain', hit: true },
+  { text: ' ', hit: false },
+  { text: 'words', hit: true },
+  { text: '.', hit: false }
+]
 
 /** @type {Record<string, import('fastify').FastifySchema>} */
 const SCHEMAS = {
@@ -63,16 +70,7 @@ const SCHEMAS = {
       `${HITS_MAX}. Words are found whole, whatever their case and accents. Excerpts are plain text.`,
     querystring: partQuery({ q: QUERY.words }, ['q']),
     response: {
-      200: list('Pages and where they have the words', 'Hit', [{
-        ...WRITING,
-        excerpt: [
-          { text: 'Use ', hit: false },
-          { text: 'plain', hit: true },
-          { text: ' ', hit: false },
-          { text: 'words', hit: true },
-          { text: '.', hit: false }
-        ]
-      }], { index: INDEX_FIELD, suggestion: SUGGESTION_FIELD }),
+      200: list('Pages and where they have the words', 'Hit', [{ ...WRITING, excerpt: EXCERPT_EXAMPLE }], { index: INDEX_FIELD, suggestion: SUGGESTION_FIELD }),
       ...otherwise(304)
     }
   },

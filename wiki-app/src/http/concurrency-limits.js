@@ -30,9 +30,9 @@ const PEOPLE_MS = 10_000
 const REST_FACTOR = 3
 /** While so many wait as crawlers send and people do not, there is one slot. */
 const SWEEP_WAITING = 8
-/** And after each costly read its slot is not for classes in which several wait, for so many times as long. */
+/** A class in which several wait then rests after each costly read, for so many times as long as that took. */
 const SWEEP_REST_FACTOR = 79
-/** One is of a person, or of a crawler that is not in a hurry. */
+/** A read that waits alone in its class may be a person's, and gets the next free slot. */
 const SEVERAL = 2
 /** Work that waits for the processor takes longer, and so does the rest; it may have waited for something else. */
 const REST_MAX_MS = 10_000

@@ -10,7 +10,7 @@ const GROUPS_MAX = 100
 const MEMBERS_MAX = 1_000
 
 const InvalidName = createError('WIKI_INVALID_NAME_OF_GROUP', `The name of a group must be ${LINE_RULE}.`, 400)
-const NoGroup = createError('WIKI_NO_GROUP', 'There is no group “%s”. Make it first.', 404)
+export const NoGroup = createError('WIKI_NO_GROUP', 'There is no group “%s”. Make it first.', 404)
 const GroupTaken = createError('WIKI_GROUP_TAKEN', 'There is a group “%s” already (capitals do not count).', 409)
 const TooManyGroups = createError(
   'WIKI_TOO_MANY_GROUPS', `There are ${GROUPS_MAX} groups already. Remove one first.`, 409

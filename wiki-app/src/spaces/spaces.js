@@ -11,6 +11,7 @@ import { proposalsUrl } from '../proposals/addresses.js'
 import { createOutwait } from '../protection/outwait.js'
 import { spaceFilesListUrl } from './addresses.js'
 import { beginnings, isWithin, NoSpace, rangesOf, roleOf } from './find-space.js'
+import { NoGroup } from './groups.js'
 
 /** @import {ClientSession, Connection} from 'mongoose' */
 /** @import {Person} from '../access/access.js' */
@@ -26,7 +27,6 @@ import { beginnings, isWithin, NoSpace, rangesOf, roleOf } from './find-space.js
 export const SPACES_MAX = 100
 const COUNTED_MAX = 10_000
 
-const NoGroup = createError('WIKI_NO_GROUP', 'There is no group “%s”. Make it first.', 404)
 const SpaceTaken = createError('WIKI_SPACE_TAKEN', '“%s” is a private space already.', 409)
 const SpacesOverlap = createError(
   'WIKI_SPACES_OVERLAP',
