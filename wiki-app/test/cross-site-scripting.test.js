@@ -57,7 +57,9 @@ async function documentsOf (app, words) {
     tagUrl(canonicalTag(tag)), `/search?q=${query}`, `/pages?q=${query}`,
     `/edit/rename/${page}`, `/edit/delete/${page}`, `/wiki/none${page}`, `/history/none${page}`, `/nowhere/${page}`
   ]
-  const answers = await Promise.all(addresses.map((url) => get(app, url, BROWSER)))
+  // One by one: many costly reads at once would be a sweep, which the wiki makes wait.
+  const answers = []
+  for (const url of addresses) answers.push(await get(app, url, BROWSER))
   const preview = await app.inject({
     method: 'POST',
     url: `/edit/preview/${page}`,
