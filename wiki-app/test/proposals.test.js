@@ -159,6 +159,8 @@ test('editors propose, and administrators publish', async (t) => {
     const id = await propose(app, 'Again', { content: 'first' })
     const form = await open(`/edit/text/Again?proposal=${id}`, editor)
     assert.match(form.body, new RegExp(`name="proposal" value="${id}"[^]*>\\nfirst</textarea>`))
+    const elsewhere = await open(`/edit/text/Another?proposal=${id}`, editor)
+    assert.deepEqual([elsewhere.statusCode, elsewhere.headers.location], [303, `/edit/proposal/${id}`])
     const fields = { content: 'second', tags: '', base_revision: '0', proposal: id }
     const preview = await post(app, '/edit/preview/Again', fields, editor)
     assert.match(preview.body, new RegExp(`name="proposal" value="${id}"`))

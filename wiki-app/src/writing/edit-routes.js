@@ -134,7 +134,10 @@ function addForms (app, { store, search, sections, proposals, noticeOf }) {
     const proposal = id !== undefined && proposals
       ? await proposals.find(id, /** @type {Person} */ (personIn(request)))
       : undefined
-    if (proposal?.content === '') return reply.redirect(proposalUrl(proposal), 303)
+    // Decided, or of another page.
+    if (proposal && (proposal.content === '' || proposal.name !== name)) {
+      return reply.redirect(proposalUrl(proposal), 303)
+    }
     const section = page && asked.section !== undefined ? await sections.find(page, asked) : undefined
     const begun = page === null && template !== undefined
       ? await templates.begin(template, name, spaceIn(request)?._id)
