@@ -18,8 +18,16 @@ const BUNDLE = 'codemirror.js'
 /** @param {string} file */
 const read = (file) => readFileSync(new URL(`assets/${file}`, import.meta.url), 'utf8')
 
-/** Comments are for the source. @param {string} file  in assets/ */
-const readStyle = (file) => read(file).replace(/\/\*[^]*?\*\/\n?/g, '')
+/** Comments and spaces are for the source. @param {string} file  in assets/ */
+const readStyle = (file) => read(file)
+  .replace(/\/\*[^]*?\*\//g, '')
+  .replace(/\s+/g, ' ')
+  .replace(/ ?([{};,]) ?/g, '$1')
+  .replace(/([\w-]): /g, '$1:')
+  .replaceAll(';}', '}')
+
+/** Types and whole lines of comments are for the source, too. @param {string} script */
+const withoutComments = (script) => script.replace(/\/\*\*[^]*?\*\/\s*/g, '').replace(/^\s*\/\/.*\n/gm, '')
 
 /** @param {string} file @param {string} type @param {string | Buffer} bytes @returns {Asset} */
 function hashed (file, type, bytes) {
@@ -43,6 +51,7 @@ export function createAssets ({ logo, style = '' }) {
       ? hashed(`logo.${logo.extension}`, logo.type, logo.bytes)
       : hashed('icon.svg', 'image/svg+xml', read('icon.svg')),
     apiStyle: hashed('api.css', STYLE, readStyle('api.css')),
+    formsStyle: hashed('forms.css', STYLE, readStyle('forms.css')),
     editorStyle: hashed('editor.css', STYLE, readStyle('editor.css')),
     pageScript: modules.of('page.js'),
     authorScript: modules.of('author.js'),
@@ -56,6 +65,7 @@ export function createAssets ({ logo, style = '' }) {
       iconUrl: all.icon.url,
       iconType: all.icon.type,
       apiStyleUrl: all.apiStyle.url,
+      formsStyleUrl: all.formsStyle.url,
       editorStyleUrl: all.editorStyle.url,
       pageScriptUrl: all.pageScript.url,
       authorScriptUrl: all.authorScript.url,
@@ -78,7 +88,7 @@ function createModules () {
   /** With the modules that it imports. @param {string} file  in assets/ @returns {Asset} */
   function of (file) {
     if (file === BUNDLE) return put(file, read(file))
-    const linked = read(file)
+    const linked = withoutComments(read(file))
       .replace(/^(.*\bimport\(|import .*)'\.\/([\w-]+\.js)'/gm, (_, start, imported) => `${start}'${of(imported).url}'`)
     return put(file, translated(linked))
   }

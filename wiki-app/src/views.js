@@ -44,6 +44,7 @@ for (const file of readdirSync(DIRECTORY)) {
  */
 export const renderView = (view, data, { mode, person }) => eta.render(`@${view}`, {
   ...data,
+  view,
   mode,
   person,
   mayWrite: mayWrite(mode, person),

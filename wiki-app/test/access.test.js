@@ -31,6 +31,7 @@ const DEMANDS = {
   'GET /favicon.ico': 'anyone',
   'GET /offline.js': 'anyone',
   'GET /assets/style.css': 'anyone',
+  'GET /assets/forms.css': 'anyone',
   'GET /assets/icon.svg': 'anyone',
   'GET /assets/page.js': 'anyone',
   'GET /assets/author.js': 'anyone',

@@ -113,7 +113,7 @@ test('a preview after an edit conflict keeps the base revision that the author s
   )
 })
 
-test('a page view loads at most 25 kB, 10 kB compressed, the editor 22 kB, CodeMirror 350 kB after it', async (t) => {
+test('a page view loads at most 20 kB, 8 kB compressed, the editor 22 kB, CodeMirror 350 kB after it', async (t) => {
   const app = await wiki.build(t)
   await save(app, 'a', 'x')
   const page = await get(app, '/wiki/a')
@@ -130,10 +130,10 @@ test('a page view loads at most 25 kB, 10 kB compressed, the editor 22 kB, CodeM
   let compressed = 0
   const reading = await bytesOf(page.body)
   assert.deepEqual(Object.keys(reading).sort(), ['/assets/icon.svg', '/assets/page.js', '/assets/style.css'])
-  assert.ok(reading['/assets/page.js'] <= 6_200, `${reading['/assets/page.js']} bytes`)
+  assert.ok(reading['/assets/page.js'] <= 5_000, `${reading['/assets/page.js']} bytes`)
   const total = page.rawPayload.length + Object.values(reading).reduce((sum, bytes) => sum + bytes, 0)
-  assert.ok(total <= 25_000, `${total} bytes`)
-  assert.ok(compressed <= 10_000, `${compressed} bytes`)
+  assert.ok(total <= 20_000, `${total} bytes`)
+  assert.ok(compressed <= 8_000, `${compressed} bytes`)
   t.diagnostic(`a page view is ${total} bytes, ${compressed} as the edge sends them, compressed`)
 
   const [, entry] = /"(\/assets\/editor[^"]+js)"/.exec((await get(app, '/edit/text/a')).body) ?? []
