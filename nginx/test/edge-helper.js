@@ -1,4 +1,4 @@
-import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import http from 'node:http'
 import net from 'node:net'
 import { tmpdir } from 'node:os'
@@ -6,6 +6,7 @@ import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { prepareRole } from '@stevec/nginx'
 import { freePorts } from '@stevec/harness/ports'
+import { readProcessStat } from '@stevec/harness/proc'
 import { isAlive, startProcess, stopProcess, waitUntil } from '@stevec/harness/processes'
 import { nginxModulesDirectory, requireTool } from '@stevec/harness/tools/locate'
 
@@ -190,7 +191,9 @@ export async function startEdge (
       const { pid: master } = /** @type {NonNullable<typeof nginx>} */ (nginx)
       const pids = [master, ...workers()]
       for (const pid of pids) process.kill(pid, 'SIGKILL')
-      if (!await waitUntil(() => !pids.some((pid) => existsSync(`/proc/${pid}/exe`)), WAIT_MAX_MS)) {
+      // Before it is a zombie, a process that ends still holds its ports.
+      const isOver = (/** @type {number} */ pid) => (readProcessStat(pid)?.state ?? 'Z') === 'Z'
+      if (!await waitUntil(() => pids.every(isOver), WAIT_MAX_MS)) {
         throw new Error('nginx outlived SIGKILL')
       }
       await start()
