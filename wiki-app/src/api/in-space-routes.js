@@ -47,7 +47,8 @@ const SCHEMAS = {
       'or none, and a cursor: the search goes on.',
     params,
     querystring: partQuery({ q: QUERY.words }, ['q']),
-    response: reading(list('Pages and where they have the words', 'Hit', [{ ...PLAN, excerpt: EXCERPT_EXAMPLE }]), 304, 404)
+    response: reading(
+      list('Pages and where they have the words', 'Hit', [{ ...PLAN, excerpt: EXCERPT_EXAMPLE }]), 304, 404)
   },
   export: {
     ...OF_SPACES,

@@ -70,7 +70,9 @@ const SCHEMAS = {
       `${HITS_MAX}. Words are found whole, whatever their case and accents. Excerpts are plain text.`,
     querystring: partQuery({ q: QUERY.words }, ['q']),
     response: {
-      200: list('Pages and where they have the words', 'Hit', [{ ...WRITING, excerpt: EXCERPT_EXAMPLE }], { index: INDEX_FIELD, suggestion: SUGGESTION_FIELD }),
+      200: list('Pages and where they have the words', 'Hit', [{ ...WRITING, excerpt: EXCERPT_EXAMPLE }], {
+        index: INDEX_FIELD, suggestion: SUGGESTION_FIELD
+      }),
       ...otherwise(304)
     }
   },

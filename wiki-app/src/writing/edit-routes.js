@@ -134,7 +134,7 @@ function addForms (app, { store, search, sections, proposals, noticeOf }) {
     const proposal = id !== undefined && proposals
       ? await proposals.find(id, /** @type {Person} */ (personIn(request)))
       : undefined
-    // Decided, or of another page.
+    // It is decided, or of another page.
     if (proposal && (proposal.content === '' || proposal.name !== name)) {
       return reply.redirect(proposalUrl(proposal), 303)
     }

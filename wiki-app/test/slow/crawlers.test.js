@@ -9,7 +9,7 @@ const [PAGES, REVISIONS] = [20, 40]
 const CPU_SHARE = 0.05
 /** A sixteenth of these are for old texts (nginx/conf/costly.conf). */
 const AT_ONCE = 64
-/** Fewer than that, as nginx frees a slot a moment after the response. */
+/** Fewer than these slots, as nginx frees one a moment after its response. */
 const CLIENTS = 2
 const CLOSED_S = 4
 const DURATION_S = 15
