@@ -16,8 +16,8 @@ const SHARED_UNITS = ['stevec-wiki.service', 'stevec-nginx.service']
 const HTTP_PORT = 80
 const WIKI_PORT = 3000
 
-/** Without it, no words are found in texts. */
-const SQLITE = '@libsql/linux-arm-gnueabihf/index.node'
+/** Without them, no words are found in texts, and pictures have no thumbnails. */
+const MACHINE_CODE = ['@libsql/linux-arm-gnueabihf', '@img/sharp-linux-arm', '@img/sharp-libvips-linux-arm']
 
 /** e_machine of 32-bit ARM, class of 32-bit files. https://refspecs.linuxfoundation.org/elf/gabi4+/ch4.eheader.html */
 const ELF = { magic: '7f454c46', class32: 1, arm: 40 }
@@ -37,7 +37,8 @@ export function provideBoardModules ({ directory, run }) {
     target: ['--os=linux', '--cpu=arm', '--libc=glibc'],
     check (folder) {
       refuseForeignCode(folder)
-      if (!existsSync(path.join(folder, SQLITE))) throw new BuildError(`npm has not installed ${SQLITE}`)
+      const missing = MACHINE_CODE.filter((name) => !existsSync(path.join(folder, name)))
+      if (missing.length > 0) throw new BuildError(`npm has not installed ${missing.join(', ')}`)
     }
   })
 }
@@ -48,7 +49,7 @@ export function provideBoardModules ({ directory, run }) {
  */
 export function refuseForeignCode (folder) {
   for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
-    if (!entry.isFile() || !/\.(node|so)$/.test(entry.name)) continue
+    if (!entry.isFile() || !/\.(?:node|so(?:\.\d+)*)$/.test(entry.name)) continue
     const file = path.join(entry.parentPath, entry.name)
     const header = readFileSync(file).subarray(0, 20)
     const fits =

@@ -155,6 +155,8 @@ test('npm packages with machine code for another CPU are refused', (t) => {
   header.writeUInt16LE(40, 18)
   writeFileSync(path.join(directory, 'addon.node'), header)
   refuseForeignCode(directory)
+  cpSync(process.execPath, path.join(directory, 'library.so.1.20'))
+  assert.throws(() => refuseForeignCode(directory), /library\.so\.1\.20 is not/)
 })
 
 test('the boot loader is at 8 KiB, outside the partition table, and QEMU virt has none', () => {

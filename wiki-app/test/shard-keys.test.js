@@ -75,6 +75,9 @@ async function requestEverything (app) {
     await send('PUT', `/api/v1/pages/${encodeURIComponent(name)}`, payload)
   }
   const { url: picture } = (await send('POST', '/api/v1/files', png(), { 'content-type': 'image/png' })).json()
+  const { thumbnail_url: small } =
+    (await send('POST', '/api/v1/files', png(400), { 'content-type': 'image/png' })).json()
+  await send('GET', small)
   await send('POST', '/edit/upload', form({ file: new Blob([new Uint8Array(png(3))]) }))
   const { url: attachment } = (await send('POST', '/api/v1/files?name=a.pdf', '%PDF-', {
     'content-type': 'application/octet-stream'

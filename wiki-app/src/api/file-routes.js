@@ -166,5 +166,16 @@ export function addFiles (app, { url, schemas, reading, writing, filesOf, maxByt
 }
 
 /** @param {ReturnType<typeof shown>} item */
-const picture = ({ url, name, alt, markdown, type, width, height, bytes, author, at }) =>
-  ({ url, name, alt, markdown, type, width, height, size_bytes: bytes, author, created_at: at })
+const picture = ({ url, thumbnailUrl, name, alt, markdown, type, width, height, bytes, author, at }) => ({
+  url,
+  ...thumbnailUrl !== null && { thumbnail_url: thumbnailUrl },
+  name,
+  alt,
+  markdown,
+  type,
+  width,
+  height,
+  size_bytes: bytes,
+  author,
+  created_at: at
+})

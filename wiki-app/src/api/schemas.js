@@ -92,7 +92,12 @@ export const SHARED_SCHEMAS = Object.entries({
   Picture: withOptional({
     name: { type: 'string', description: 'Of a file that is no picture: what it is called when it is downloaded.' },
     width: { type: 'integer', description: 'In pixels, of a picture.' },
-    height: { type: 'integer', description: 'In pixels, of a picture.' }
+    height: { type: 'integer', description: 'In pixels, of a picture.' },
+    thumbnail_url: {
+      type: 'string',
+      description: 'Of a larger picture, a WebP of at most 384 × 384 pixels. It leads to the picture until it is ' +
+        'made, and where it cannot be.'
+    }
   }, {
     url: { type: 'string' },
     alt: { type: 'string', description: 'What it shows, empty when nobody said.' },

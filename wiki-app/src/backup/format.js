@@ -23,8 +23,11 @@ const { EJSON } = BSON
 export const FORMAT = 'stevec-backup'
 export const VERSION = 1
 
-/** People can sign in again; a lease is of the moment; a restored wiki's pictures are in its database. */
-export const LEFT_OUT = new Set(['sessions', 'migration_lease', PLACES])
+/**
+ * People can sign in again; a lease is of the moment; a restored wiki's pictures are in its database, and their
+ * thumbnails are made again.
+ */
+export const LEFT_OUT = new Set(['sessions', 'migration_lease', PLACES, 'thumbnails', 'space_thumbnails'])
 
 /** A file is not a complete backup. */
 export class BackupError extends Error {}

@@ -31,6 +31,14 @@ const BUCKET = 'files'
  *   space, after that of the space and a slash
  */
 
+/** Why a picture has no thumbnail is tried again after a day: it may have been the machine. */
+const FAILED_FOR_S = 86_400
+
+/**
+ * A small version of a picture, made again where it is missing.
+ * @typedef {{_id: Types.ObjectId, data?: Buffer, failed_at?: Date}} Thumbnail  `_id`: of the file; `data`: WebP
+ */
+
 const fileSchema = new mongoose.Schema({
   length: Number,
   chunkSize: Number,
@@ -65,6 +73,12 @@ const deletedSchema = new mongoose.Schema(
   { collection: 'deleted_files', versionKey: false, strict: 'throw', strictQuery: 'throw' }
 )
 
+const thumbnailSchema = new mongoose.Schema(
+  { data: Buffer, failed_at: Date },
+  { collection: 'thumbnails', versionKey: false, strict: 'throw', strictQuery: 'throw' }
+)
+thumbnailSchema.index({ failed_at: 1 }, { expireAfterSeconds: FAILED_FOR_S })
+
 /** Of one space each: the same content in two of them is two files. */
 const spaceFileSchema = fileSchema.clone().clearIndexes().add({ space: String })
 spaceFileSchema.index({ space: 1, filename: 1 }, { unique: true })
@@ -89,7 +103,8 @@ function define (connection, prefix, files) {
   return {
     Files: /** @type {Model<StoredFile>} */ (model('File', files)),
     Chunks: /** @type {any} */ (model('Chunk', chunkSchema)),
-    Deleted: /** @type {Model<DeletedFile>} */ (model('DeletedFile', deletedSchema))
+    Deleted: /** @type {Model<DeletedFile>} */ (model('DeletedFile', deletedSchema)),
+    Thumbnails: /** @type {Model<Thumbnail>} */ (model('Thumbnail', thumbnailSchema))
   }
 }
 

@@ -4,6 +4,8 @@ import { createRoom } from './room.js'
 import { createFileStore } from './store.js'
 import { claimPlaces } from './storage/places.js'
 import { createSweeper } from './storage/sweeper.js'
+import { createMaker } from './thumbnails/maker.js'
+import { createThumbnails } from './thumbnails/thumbnails.js'
 
 /** @import {FastifyBaseLogger} from 'fastify' */
 /** @import {Db} from 'mongodb' */
@@ -32,8 +34,10 @@ export function createPictures ({ config, log, connection, createS3, later, purg
     later,
     log
   }
-  const files = createFileStore({ ...shared, ...open, purges })
   const mayWrite = config.ACCESS !== 'read-only'
+  const maker = mayWrite ? createMaker({ log }) : null
+  const [thumbnails, apartThumbnails] = kinds.map(({ models }) => createThumbnails(models, log, maker))
+  const files = createFileStore({ ...shared, ...open, thumbnails, purges })
   const sweeper = createSweeper({ connection, kinds, log })
   const upkeep = {
     /** @throws {Error} ConfigError where a place cannot be used */
@@ -49,14 +53,15 @@ export function createPictures ({ config, log, connection, createS3, later, purg
     }),
 
     async close () {
-      await sweeper.close()
+      maker?.close()
+      await Promise.all([sweeper.close(), thumbnails.settled(), apartThumbnails.settled()])
       for (const { storages: { all } } of kinds) for (const storage of all) storage.close()
     }
   }
   const ofSpaces = {
     models: apart.models,
     /** No cache has them. @param {Within} within */
-    storeIn: (within) => createFileStore({ ...shared, ...apart, within })
+    storeIn: (within) => createFileStore({ ...shared, ...apart, thumbnails: apartThumbnails, within })
   }
   return { files, upkeep, ofSpaces }
 }

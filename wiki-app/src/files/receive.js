@@ -5,7 +5,7 @@ import { readableAlt, visibleAuthor } from '../pages/visible.js'
 import { attachmentName } from './attachment-name.js'
 import { FileTooLarge } from './inspected.js'
 import { spacePictureUrl } from '../spaces/addresses.js'
-import { urlOf } from './store.js'
+import { thumbnailUrlOf, urlOf } from './store.js'
 
 /** @import {FastifyRequest, onRequestHookHandler} from 'fastify' */
 /** @import {FileStore} from './store.js' */
@@ -86,6 +86,7 @@ export function shown (file, wanted = '') {
   const at = uploadDate.toISOString()
   return {
     url,
+    thumbnailUrl: thumbnailUrlOf(file),
     editUrl: `${space === undefined ? PICTURE_URL : spacePictureUrl(space)}/${filename}` +
       (extension === undefined ? '' : `.${extension}`),
     name,

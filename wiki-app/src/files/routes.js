@@ -6,8 +6,9 @@ import { HTML, renderFor } from '../views.js'
 import { asDownload } from './attachment-name.js'
 import { FileMissing, fileIn } from './picture-routes.js'
 import { shown } from './receive.js'
-import { sendFile } from './send-file.js'
+import { sendFile, sendThumbnail } from './send-file.js'
 import { FILES_URL, urlOf } from './store.js'
+import { isThumbnail, THUMBNAIL } from './thumbnails/thumbnails.js'
 import { addUpload } from './upload.js'
 
 /** @import {Services} from '../services.js' */
@@ -56,6 +57,10 @@ export async function fileRoutes (app, { files, maxBytes, policy }) {
     handler: async (request, reply) => {
       const file = await fileIn(request, files)
       const { name } = /** @type {{name: string}} */ (request.params)
+      if (isThumbnail(file, name)) {
+        const url = `${urlOf(file)}/${THUMBNAIL}`
+        return redirected(url, request, reply) ?? sendThumbnail(request, reply, file, { files })
+      }
       return sendAt(urlOfName(file, name), request, reply, { file, disposition: asDownload(name), files })
     }
   })
@@ -66,9 +71,15 @@ export async function fileRoutes (app, { files, maxBytes, policy }) {
  * @param {string} url @param {import('fastify').FastifyRequest} request @param {import('fastify').FastifyReply} reply
  * @param {Parameters<typeof sendFile>[3] & {file: import('./model.js').StoredFile}} sent
  */
-async function sendAt (url, request, reply, { file, ...options }) {
-  if (isMisspelt(request, url)) return reply.header('cache-control', 'no-store').redirect(url, 301)
-  return sendFile(request, reply, file, options)
+const sendAt = async (url, request, reply, { file, ...options }) =>
+  redirected(url, request, reply) ?? sendFile(request, reply, file, options)
+
+/**
+ * @param {string} url @param {import('fastify').FastifyRequest} request @param {import('fastify').FastifyReply} reply
+ * @returns {import('fastify').FastifyReply | undefined} undefined: it is spelt so
+ */
+function redirected (url, request, reply) {
+  return isMisspelt(request, url) ? reply.header('cache-control', 'no-store').redirect(url, 301) : undefined
 }
 
 /**

@@ -1,4 +1,5 @@
 import fresh from 'fresh'
+import { urlOf } from './store.js'
 
 /** @import {FastifyReply, FastifyRequest} from 'fastify' */
 /** @import {StoredFile} from './model.js' */
@@ -25,6 +26,22 @@ export async function sendFile (request, reply, file, { disposition, files }) {
   if (internalUrl !== null && request.method === 'GET') return leaveToNginx(reply, headers, internalUrl)
   const body = request.method === 'HEAD' ? undefined : await files.read(file)
   return reply.headers({ ...headers, 'content-length': file.length }).send(body)
+}
+
+/**
+ * The small version of a picture, or as long as there is none the way to the picture.
+ * @param {FastifyRequest} request @param {FastifyReply} reply @param {StoredFile} file
+ * @param {{files: FileStore}} options
+ */
+export async function sendThumbnail (request, reply, file, { files }) {
+  const validators = { etag: `"${file.filename}-thumbnail"`, 'last-modified': file.uploadDate.toUTCString() }
+  const policy = { ...validators, 'cache-control': FOR_EVER, 'content-security-policy': FILE_SECURITY }
+  const data = await files.thumbnail(file)
+  if (data === null) return reply.header('cache-control', 'no-store').redirect(urlOf(file), 302)
+  if (fresh(request.headers, validators)) return reply.headers(policy).code(304).send()
+  const headers = { ...policy, 'content-type': 'image/webp', 'content-disposition': 'inline' }
+  return reply.headers({ ...headers, 'content-length': data.length })
+    .send(request.method === 'HEAD' ? undefined : data)
 }
 
 /**

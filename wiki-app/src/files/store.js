@@ -8,6 +8,7 @@ import { inspected, nameOf } from './inspected.js'
 import { CHUNK_BYTES } from './storage/chunks.js'
 import { BytesMissing } from './storage/storage.js'
 import { keyOf, storageNameOf } from './storage/storages.js'
+import { hasThumbnail, THUMBNAIL } from './thumbnails/thumbnails.js'
 
 /** @import {FastifyBaseLogger} from 'fastify' */
 /** @import {Task} from '../queue/entries.js' */
@@ -18,6 +19,7 @@ import { keyOf, storageNameOf } from './storage/storages.js'
 /** @import {Storages} from './storage/storages.js' */
 /** @import {createSemaphore} from '../http/semaphore.js' */
 /** @import {Room} from './room.js' */
+/** @import {Thumbnails} from './thumbnails/thumbnails.js' */
 
 /** @typedef {ReturnType<typeof createSemaphore>} Semaphore */
 
@@ -38,8 +40,16 @@ export const urlOf = ({ filename, space, metadata: { extension, names } }, name 
   `${space === undefined ? FILES_URL : spaceFilesUrl(space)}/${filename}` +
   (name === undefined ? `.${extension}` : `/${encodeAttachmentName(name)}`)
 
-/** @param {StoredFile} file */
-const urlsOf = (file) => file.metadata.names?.map((name) => urlOf(file, name)) ?? [urlOf(file)]
+/** @param {StoredFile} file @returns {string | null} null: it is no picture, or a small one */
+export const thumbnailUrlOf = (file) => hasThumbnail(file.metadata) ? `${urlOf(file)}/${THUMBNAIL}` : null
+
+/** @param {StoredFile} file @returns {string[]} */
+function urlsOf (file) {
+  const { names } = file.metadata
+  if (names !== undefined) return names.map((name) => urlOf(file, name))
+  const thumbnail = thumbnailUrlOf(file)
+  return thumbnail === null ? [urlOf(file)] : [urlOf(file), thumbnail]
+}
 
 /**
  * As of the page store: what is no longer true in caches.
@@ -50,17 +60,18 @@ const NO_PURGES = { ofUrls: () => [], added: () => {} }
 
 /**
  * Named by the hash of the content: a URL always has the same bytes.
- * @typedef {{models: FileModels, storages: Storages, room: Room, uploads: Semaphore, maxBytes: number, within?: Within,
- *   later: Later, purges?: Purges, log: Pick<FastifyBaseLogger, 'warn'>}} Options  `within`: of a private space alone
+ * @typedef {{models: FileModels, storages: Storages, thumbnails: Thumbnails, room: Room, uploads: Semaphore,
+ *   maxBytes: number, within?: Within, later: Later, purges?: Purges, log: Pick<FastifyBaseLogger, 'warn'>}} Options
+ *   `within`: of a private space alone
  * @typedef {{author: string, alt?: string, name?: string, bytesMax?: number}} About  `alt`: what it shows; `name`: of
  *   an attachment, as `attachmentName` has it; without one only pictures are taken; `bytesMax`: it has no more
  * @param {Options} options  `maxBytes`: of one file
  */
 // eslint-disable-next-line max-lines-per-function -- the closure is the object
 export function createFileStore (options) {
-  const { models: { Files, Deleted }, storages, room, uploads, maxBytes, within, later, purges = NO_PURGES, log } =
-    options
-  const insert = createInsert(options.models, within)
+  const { models, storages, thumbnails, room, uploads, maxBytes, within, later, purges = NO_PURGES, log } = options
+  const { Files, Deleted } = models
+  const insert = createInsert(models, within)
   const own = within && { space: within.space }
   const called = (/** @type {string} */ filename) => ({ ...own, filename })
   const deletedId = (/** @type {string} */ filename) => own ? `${own.space}/${filename}` : filename
@@ -163,6 +174,22 @@ export function createFileStore (options) {
     })
   }
 
+  /**
+   * @param {StoredFile} file
+   * @returns {Promise<import('node:stream').Readable>}
+   * @throws {Error} 503 while its place is away, BytesMissing
+   */
+  async function read (file) {
+    try {
+      return await readAt(file)
+    } catch (error) {
+      if (!(error instanceof BytesMissing)) throw error
+      const now = await find(file.filename)
+      if (now === null || String(keyOf(now).id) === String(keyOf(file).id)) throw error
+      return readAt(now)
+    }
+  }
+
   return {
     maxBytes,
 
@@ -176,7 +203,9 @@ export function createFileStore (options) {
     async save (source, about) {
       const release = uploads.take()
       try {
-        return await store(source, about)
+        const stored = await store(source, about)
+        if (stored.created) thumbnails.start(stored.file, () => read(stored.file))
+        return stored
       } finally {
         release()
       }
@@ -216,6 +245,7 @@ export function createFileStore (options) {
         const last = await Files.findOneAndDelete({ _id: file._id }, { session }).lean().exec()
         if (last !== null) gone = last
         const deleted = { deleted_at: new Date(), author }
+        await thumbnails.remove(file, session)
         await Deleted.updateOne({ _id: deletedId(file.filename) }, deleted, { upsert: true, session }).exec()
         await later(purges.ofUrls([...urlsOf(gone), FILES_URL]), session)
       })
@@ -226,21 +256,10 @@ export function createFileStore (options) {
     /** @param {string} name @returns {Promise<DeletedFile | null>} */
     findDeleted: (name) => Deleted.findById(deletedId(name)).lean().exec(),
 
-    /**
-     * @param {StoredFile} file
-     * @returns {Promise<import('node:stream').Readable>}
-     * @throws {Error} 503 while its place is away, BytesMissing
-     */
-    async read (file) {
-      try {
-        return await readAt(file)
-      } catch (error) {
-        if (!(error instanceof BytesMissing)) throw error
-        const now = await find(file.filename)
-        if (now === null || String(keyOf(now).id) === String(keyOf(file).id)) throw error
-        return readAt(now)
-      }
-    },
+    read,
+
+    /** @param {StoredFile} file @returns {Promise<Buffer | null>} null: it has none, or not yet */
+    thumbnail: (file) => thumbnails.find(file, () => read(file)),
 
     /** @param {StoredFile} file @returns {string | null} the address at which nginx has the file, see Storage */
     internalUrl: (file) => storages.get(storageNameOf(file)).internalUrl(keyOf(file)),

@@ -4,7 +4,8 @@ import { asDownload } from '../files/attachment-name.js'
 import { addPicture, fileCalled, FileMissing } from '../files/picture-routes.js'
 import { shown } from '../files/receive.js'
 import { FILES_PER_PART } from '../files/routes.js'
-import { sendFile } from '../files/send-file.js'
+import { sendFile, sendThumbnail } from '../files/send-file.js'
+import { isThumbnail } from '../files/thumbnails/thumbnails.js'
 import { addUpload } from '../files/upload.js'
 import { t } from '../language.js'
 import { FILE, IN, pageAsked } from '../reading/address.js'
@@ -85,6 +86,7 @@ function addReading (app, filesIn) {
       const files = filesIn(request)
       const { file: called, name } = partsIn(request)
       const file = await fileCalled(called, files)
+      if (name !== undefined && isThumbnail(file, name)) return sendThumbnail(request, reply, file, { files })
       const { names } = file.metadata
       if (name === undefined ? names !== undefined : !names?.includes(name)) throw new FileMissing()
       return sendFile(request, reply, file, { disposition: name === undefined ? 'inline' : asDownload(name), files })

@@ -1,3 +1,4 @@
+import { sweepThumbnails } from '../thumbnails/sweep.js'
 import { claimPlaces, PLACES } from './places.js'
 import { sweep } from './sweep.js'
 
@@ -37,6 +38,7 @@ export function createSweeper ({ connection, kinds, log, checkMs = HOUR_MS }) {
       const removed = await sweep(models, storage, { signal: closing.signal })
       if (removed > 0) log.warn({ place: storage.name, removed }, 'collected pictures that unfinished uploads had left')
     }
+    await sweepThumbnails(models, closing.signal)
   }
 
   /** @returns {Promise<boolean>} true in one process a day */
