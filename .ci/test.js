@@ -1,5 +1,6 @@
 // Runs a suite of checks, shows their output, and ends with the numbers of passed and failed tests.
 // `node .ci/test.js [all|slow]`. TESTS_START_UNTIL: seconds since 1970, after which no more slow files start.
+// TESTS_TURN: a number; with another one, other slow files start first.
 import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
@@ -23,6 +24,8 @@ const [SLOWEST_SHOWN, FILES_SHOWN] = [20, 20]
 const FILES_AT_ONCE = Math.min(6, os.availableParallelism() + 2)
 /** These start whole stacks. */
 const SLOW_FILES_AT_ONCE = 2
+/** About ten minutes of them, so that some turns show all. */
+const SLOW_FILES_IN_A_PART = 10
 
 const FOLDERS = [
   '.ci',
@@ -119,12 +122,19 @@ const SUITES = {
   slow () {
     const isSlow = (/** @type {string} */ file) => LATER.includes(file) || path.dirname(file).endsWith('/slow')
     const files = testFiles([...FOLDERS, ...SLOW_FOLDERS], isSlow)
-    return {
-      budget_min: 60,
-      lanes: [[testFilesCheck('slow tests JavaScript', ROOT, files.beside, SLOW_FILES_AT_ONCE, isLate)]],
-      alone: [testFilesCheck('slow tests JavaScript, alone', ROOT, files.alone, 1, isLate)]
-    }
+    const parts = together(files.beside, SLOW_FILES_IN_A_PART)
+    const checks = parts.map((part, index) => testFilesCheck(
+      `slow tests JavaScript, part ${index + 1} of ${parts.length}`, ROOT, part, SLOW_FILES_AT_ONCE, isLate
+    ))
+    checks.push(testFilesCheck('slow tests JavaScript, alone', ROOT, files.alone, 1, isLate))
+    return { budget_min: 60, lanes: [inTurn(checks)], alone: [] }
   }
+}
+
+/** @param {Check[]} checks @returns {Check[]} another one first in each turn */
+function inTurn (checks) {
+  const first = Number(process.env.TESTS_TURN ?? 0) % checks.length
+  return [...checks.slice(first), ...checks.slice(0, first)]
 }
 
 /**
@@ -142,14 +152,19 @@ function testFiles (folders, isWanted) {
   const single = (/** @type {string[]} */ files) => files.map((file) => [file])
   const alone = single(other.filter((file) => !sharing.includes(file) && !inBrowser.includes(file)))
   return {
-    beside: [...single(long), ...together(inBrowser), ...together(sharing), ...alone],
+    beside: [
+      ...single(long), ...together(inBrowser, FILES_IN_A_PROCESS), ...together(sharing, FILES_IN_A_PROCESS), ...alone
+    ],
     alone: single(all.filter((file) => ALONE.includes(file)))
   }
 }
 
-/** @param {string[]} files @returns {string[][]} as many groups as needed, each with files of the whole alphabet */
-function together (files) {
-  const count = Math.ceil(files.length / FILES_IN_A_PROCESS)
+/**
+ * @template T @param {T[]} files @param {number} most
+ * @returns {T[][]} as many groups as needed, each with files of the whole alphabet
+ */
+function together (files, most) {
+  const count = Math.ceil(files.length / most)
   return Array.from({ length: count }, (_, group) => files.filter((_, index) => index % count === group))
 }
 
