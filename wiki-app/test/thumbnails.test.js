@@ -1,32 +1,19 @@
 // Lists show small versions of large pictures. Each is made in a process of its own, and nobody waits for it.
 import assert from 'node:assert/strict'
-import { readdirSync, readFileSync } from 'node:fs'
-import { Readable } from 'node:stream'
-import path from 'node:path'
 import test from 'node:test'
 import sharp from 'sharp'
 import { waitUntil } from '@stevec/harness/processes'
 import { sweepThumbnails } from '../src/files/thumbnails/sweep.js'
-import { createMaker, NotMade } from '../src/files/thumbnails/maker.js'
 import { BROWSER, createLog, get, useWiki } from './helper.js'
 import { gif, png } from './images.js'
 import { bearer } from './people.js'
 import { openPictures, post, uploaded } from './picture-stories.js'
 import { makeSpace, startWithPeople, upload } from './spaces.js'
+import { childrenCalled, halves, MADE_MAX_MS } from './thumbnail-stories.js'
 
 /** @typedef {import('fastify').FastifyInstance} App */
 
-const MADE_MAX_MS = 120_000
 const wiki = useWiki()
-
-/**
- * A picture with a red left half.
- * @param {number} width @param {number} height
- */
-const halves = (width, height) => sharp({ create: { width, height, channels: 3, background: '#fff' } })
-  .composite([{
-    input: { create: { width: Math.ceil(width / 2), height, channels: 3, background: '#f00' } }, left: 0, top: 0
-  }])
 
 /** @param {import('node:test').TestContext} t @param {{logTo?: NodeJS.WritableStream}} [parts] */
 async function startWithPictures (t, parts) {
@@ -43,24 +30,6 @@ async function made (app, url, headers) {
     return answer.statusCode === 200
   }, MADE_MAX_MS)
   return /** @type {import('light-my-request').Response} */ (answer)
-}
-
-/** @param {Buffer} bytes */
-const opened = (bytes) => async () => Readable.from([bytes])
-
-/** @param {string} command  part of it @returns {number} processes of this one that run it */
-function childrenCalled (command) {
-  let count = 0
-  for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
-    try {
-      const [, parent] = /\) \w (\d+)/.exec(readFileSync(`/proc/${pid}/stat`, 'latin1')) ?? []
-      if (Number(parent) !== process.pid) continue
-      if (readFileSync(path.join('/proc', pid, 'cmdline'), 'latin1').includes(command)) count++
-    } catch {
-      // It has ended.
-    }
-  }
-  return count
 }
 
 test('an uploaded picture gets a small version, which caches keep and lists show', async (t) => {
@@ -194,77 +163,4 @@ test('a member of a private space sees it, and for all others it is not there', 
   assert.equal((await get(app, small.replace('/edit/in/files/Team', '/files'))).statusCode, 404)
   assert.deepEqual(await Promise.all(['thumbnails', 'space_thumbnails'].map((name) =>
     db.collection(name).countDocuments())), [0, 1])
-})
-
-test('a program that breaks, hangs or takes too much ends, and the wiki does not', async () => {
-  const log = console
-  const bytes = await halves(4_000, 3_000).jpeg({ progressive: true }).toBuffer()
-  /** @type {[object, RegExp][]} */
-  const table = [
-    [{ cpuMaxMs: 1 }, /more than 1 ms of processor time/],
-    [{ memoryMaxMib: 1 }, /more than 1 MiB of memory/],
-    [{ wallMaxMs: 1 }, /SIGKILL/],
-    [{ bytesMax: 10 }, /SIGKILL|ended with 0/]
-  ]
-  for (const [limits, reason] of table) {
-    const answer = await createMaker({ log, limits }).make(opened(bytes))
-    assert.match('refused' in answer ? answer.refused : 'made', reason)
-  }
-  const maker = createMaker({ log })
-  const svg = Buffer.from('<svg xmlns="http://www.w3.org/2000/svg" width="900" height="9"/>')
-  for (const hostile of [Buffer.alloc(0), svg,
-    Buffer.from('II*\0\x08\0\0\0'), Buffer.alloc(1_000_000, 'GIF8')]) {
-    const answer = await maker.make(opened(hostile))
-    assert.ok('refused' in answer, String(hostile.subarray(0, 20)))
-  }
-  await assert.rejects(maker.make(async () => Readable.from((async function * () {
-    yield Buffer.from('\xff\xd8', 'latin1')
-    throw new Error('the disk is away')
-  })())), /the disk is away/)
-  const answer = await maker.make(opened(bytes))
-  assert.ok('data' in answer, 'after all of these it still makes one')
-
-  const ending = maker.make(opened(bytes))
-  const waiting = maker.make(opened(bytes))
-  await waitUntil(() => childrenCalled('thumbnails/program.js') > 0, MADE_MAX_MS)
-  maker.close()
-  await assert.rejects(ending, NotMade)
-  await assert.rejects(waiting, NotMade)
-  assert.equal(childrenCalled('thumbnails/program.js'), 0)
-})
-
-test('many at once wait in a line of limited length', async () => {
-  const maker = createMaker({ log: console })
-  const bytes = await halves(400, 400).png().toBuffer()
-  /** @type {(() => void)[]} */
-  const begin = []
-  const held = async () => {
-    await new Promise((resolve) => begin.push(() => resolve(undefined)))
-    return Readable.from([bytes])
-  }
-  const first = maker.make(held)
-  const waiting = Array.from({ length: 100 }, () => maker.make(held).catch((error) => error))
-  await assert.rejects(maker.make(held), NotMade)
-  maker.close()
-  await waitUntil(() => begin.length === 1, MADE_MAX_MS)
-  begin[0]()
-  await assert.rejects(first, NotMade)
-  assert.ok((await Promise.all(waiting)).every((error) => error instanceof NotMade))
-})
-
-test('without its decoder the wiki shows pictures as they are, and says so once', async () => {
-  /** @type {string[]} */
-  const said = []
-  const log = { warn: (/** @type {object} */ _about, /** @type {string} */ text) => said.push(text) }
-  const program = path.join(import.meta.dirname, 'no-decoder.js')
-  const maker = createMaker({ log: /** @type {any} */ (log), program })
-  for (let index = 0; index < 3; index++) await assert.rejects(maker.make(opened(png(400, 400))), NotMade)
-  assert.deepEqual(said, ['thumbnails cannot be made: sharp does not load'])
-})
-
-test('the process knows nothing of the wiki’s settings', async () => {
-  const program = path.join(import.meta.dirname, 'shown-environment.js')
-  const answer = await createMaker({ log: console, program }).make(opened(png(400, 400)))
-  assert.ok('data' in answer)
-  assert.deepEqual(JSON.parse(String(answer.data)), {})
 })

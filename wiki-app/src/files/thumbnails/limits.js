@@ -2,4 +2,4 @@
 export const BOX = 384
 
 /** Of the program that makes one; 0: it is made. */
-export const EXIT = { refused: 3, tooCostly: 4, noDecoder: 5 }
+export const EXIT = { refused: 3, noDecoder: 5 }

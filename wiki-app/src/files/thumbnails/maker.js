@@ -16,6 +16,9 @@ const LIMITS = { cpuMaxMs: 20_000, memoryMaxMib: 256, wallMaxMs: 600_000, bytesM
 const AT_ONCE = 1
 const WAITING_MAX = 100
 const STDERR_MAX_CHARS = 300
+/** systemd and terminals send these to all processes of the wiki at once. @type {Set<string | null>} */
+const STOPS = new Set(['SIGHUP', 'SIGINT', 'SIGQUIT', 'SIGTERM'])
+const CLOSES = 'the wiki closes'
 
 /** Nothing was made, and that says nothing about the picture: it may be asked for again. */
 export class NotMade extends Error {}
@@ -44,9 +47,9 @@ export function createMaker ({ log, limits: given, program = PROGRAM }) {
       if (isWithoutDecoder) throw new NotMade('there is no decoder')
       if (limit.waiting() >= WAITING_MAX) throw new NotMade(`${WAITING_MAX} others wait`)
       return limit.run(async () => {
-        if (closing.signal.aborted) throw new NotMade('the wiki closes')
+        if (closing.signal.aborted) throw new NotMade(CLOSES)
         const { code, signal, data, stderr } = await runOn(await open(), program, limits, closing.signal)
-        if (closing.signal.aborted) throw new NotMade('the wiki closes')
+        if (closing.signal.aborted || STOPS.has(signal)) throw new NotMade(CLOSES)
         if (code === EXIT.noDecoder) {
           if (!isWithoutDecoder) log.warn({ reason: stderr }, 'thumbnails cannot be made: sharp does not load')
           isWithoutDecoder = true
@@ -69,52 +72,58 @@ export function createMaker ({ log, limits: given, program = PROGRAM }) {
 async function runOn (picture, program, { cpuMaxMs, memoryMaxMib, wallMaxMs, bytesMax }, closing) {
   const args = ['--max-old-space-size=64', program, String(cpuMaxMs), String(memoryMaxMib)]
   const child = spawn(process.execPath, args, { env: {}, stdio: ['pipe', 'pipe', 'pipe'] })
-  const kill = () => { child.kill('SIGKILL') }
-  const timer = setTimeout(kill, wallMaxMs)
-  closing.addEventListener('abort', kill, { once: true })
-  /** @type {Buffer[]} */
-  const pieces = []
-  let bytes = 0
-  let stderr = ''
-  child.stdout.on('data', (piece) => {
-    bytes += piece.length
-    if (bytes > bytesMax) kill()
-    else pieces.push(piece)
-  })
-  child.stderr.setEncoding('utf8').on('data', (text) => { stderr = (stderr + text).slice(0, STDERR_MAX_CHARS) })
   const ended = new Promise((resolve, reject) => {
+    // At once: an error that nothing listens to would end the wiki.
     child.once('error', (error) => reject(new NotMade(`the process cannot start: ${error.message}`)))
     child.once('close', (code, signal) => resolve({ code, signal }))
   })
+  const kill = () => { child.kill('SIGKILL') }
+  const timer = setTimeout(kill, wallMaxMs)
+  closing.addEventListener('abort', kill, { once: true })
+  if (closing.aborted) kill()
   try {
-    const [{ code, signal }] = await Promise.all([ended, feed(picture, child.stdin).catch((error) => {
-      kill()
-      throw error
-    })])
+    // Without a free file descriptor it has not even its pipes.
+    if (child.pid === undefined) return await ended
+    const failed = feed(picture, child.stdin, kill)
+    /** @type {Buffer[]} */
+    const pieces = []
+    let bytes = 0
+    let stderr = ''
+    child.stdout.on('data', (piece) => {
+      bytes += piece.length
+      if (bytes > bytesMax) kill()
+      else pieces.push(piece)
+    })
+    child.stderr.setEncoding('utf8').on('data', (text) => { stderr = (stderr + text).slice(0, STDERR_MAX_CHARS) })
+    const { code, signal } = await ended
+    failed.throwIfAborted()
     return { code, signal, data: bytes > 0 && bytes <= bytesMax ? Buffer.concat(pieces) : null, stderr: stderr.trim() }
   } finally {
     clearTimeout(timer)
     closing.removeEventListener('abort', kill)
+    // It may have no end, as when its place hangs.
+    picture.destroy()
   }
 }
 
 /**
  * The process may end before it has read everything, which is no error.
- * @param {Readable} picture @param {import('node:stream').Writable} stdin @throws {Error} of `picture`
+ * @param {Readable} picture @param {import('node:stream').Writable} stdin @param {() => void} kill
+ * @returns {AbortSignal} aborted, and the process killed, once the picture cannot be read
  */
-async function feed (picture, stdin) {
-  /** @type {unknown} */
-  let failed
+function feed (picture, stdin, kill) {
+  const failure = new AbortController()
   async function * pieces () {
     try {
       yield * picture
     } catch (error) {
-      failed = error
+      failure.abort(error)
+      kill()
       throw error
     }
   }
-  await pipeline(pieces, stdin).catch(() => {})
-  if (failed !== undefined) throw failed
+  pipeline(pieces, stdin).catch(() => {})
+  return failure.signal
 }
 
 /** @typedef {ReturnType<typeof createMaker>} Maker */

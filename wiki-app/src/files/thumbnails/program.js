@@ -23,8 +23,8 @@ const [cpuMaxMs, memoryMaxMib] = process.argv.slice(2).map(Number)
 /** A decoder works in threads of its own, so this one can look at what it takes. */
 setInterval(() => {
   const { user, system } = process.cpuUsage()
-  if ((user + system) / 1_000 > cpuMaxMs) end(EXIT.tooCostly, `more than ${cpuMaxMs} ms of processor time`)
-  if (process.memoryUsage.rss() > memoryMaxMib * MIB) end(EXIT.tooCostly, `more than ${memoryMaxMib} MiB of memory`)
+  if ((user + system) / 1_000 > cpuMaxMs) breakOff(`more than ${cpuMaxMs} ms of processor time`)
+  if (process.memoryUsage.rss() > memoryMaxMib * MIB) breakOff(`more than ${memoryMaxMib} MiB of memory`)
 }, CHECK_INTERVAL_MS).unref()
 
 const { default: sharp } = await import('sharp').catch((error) => end(EXIT.noDecoder, String(error)))
@@ -38,7 +38,7 @@ try {
   const image = sharp(await buffer(process.stdin), {
     limitInputPixels: PIXELS_MAX, sequentialRead: true, failOn: 'truncated'
   })
-  if (isTooLarge(await image.metadata())) end(EXIT.tooCostly, 'too many pixels to be decoded as a whole')
+  if (isTooLarge(await image.metadata())) end(EXIT.refused, 'too many pixels to be decoded as a whole')
   process.stdout.write(await thumbnailOf(image))
 } catch (error) {
   end(EXIT.refused, String(error))
@@ -76,6 +76,12 @@ function thumbnailOf (image) {
     .resize({ width: BOX, height: BOX, fit: 'inside', withoutEnlargement: true })
     .webp({ quality: QUALITY })
     .toBuffer()
+}
+
+/** An exit would wait for the decoder, which of a PNG one pixel high took 6 GB meanwhile. @param {string} why */
+function breakOff (why) {
+  process.stderr.write(`${why}\n`)
+  process.kill(process.pid, 'SIGKILL')
 }
 
 /** @param {number} code @param {string} why @returns {never} */
