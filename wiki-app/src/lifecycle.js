@@ -8,7 +8,7 @@ export const lifecycle = fp(
   async function lifecycle (app, { services }) {
     const { database, store, originCache, oldRevisions, renderer, purges, redis, replica, presence } = services
     const { pictureUpkeep, words, queue, deferred, failures, digests, purgeLogWatch, privateSpaces } = services
-    app.addHook('onReady', pictureUpkeep.open).addHook('onClose', pictureUpkeep.close)
+    app.addHook('onReady', pictureUpkeep.open)
     app.addHook('onReady', async () => {
       /** @type {unknown} */
       let refusal = null
@@ -34,7 +34,7 @@ export const lifecycle = fp(
     if (presence) app.addHook('onReady', presence.open).addHook('onClose', presence.close)
     if (originCache) app.addHook('onReady', originCache.open).addHook('onClose', originCache.close)
     if (purgeLogWatch) app.addHook('onReady', purgeLogWatch.open).addHook('onClose', purgeLogWatch.close)
-    app.addHook('onClose', database.close)
+    app.addHook('onClose', database.close).addHook('onClose', pictureUpkeep.close)
     app.addHook('onReady', async () => { words.open() }).addHook('onClose', words.close)
     app.addHook('onClose', oldRevisions.close)
     if (privateSpaces) app.addHook('onClose', privateSpaces.close)
