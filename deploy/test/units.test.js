@@ -81,6 +81,10 @@ test('a service that dies is started again, a few times, and has longer to stop 
   assert.ok(Number(/^TimeoutStopSec=(\d+)$/m.exec(unit('stevec-wiki.service'))?.[1]) * 1000 > drainMs)
 })
 
+test('the wiki runs on when Linux ends what makes thumbnails, which asks to be ended first', () => {
+  assert.match(unit('stevec-wiki.service'), /^OOMPolicy=continue$/m)
+})
+
 test('every service but that of certificates runs as a user that the package makes', () => {
   const users = readFileSync(path.join(HERE, 'debian/sysusers.conf'), 'utf8')
   const made = [...users.matchAll(/^u (\S+)/gm)].map(([, user]) => user)
