@@ -14,6 +14,9 @@ import { versionOf } from './version.js'
 
 const OUTPUT_MAX_BYTES = 16 * 1024 ** 2
 const CPUS = ['x64', 'arm64']
+/** Of SQLite, and of what makes thumbnails. @param {string} cpu @returns {string[]} */
+const packagesFor = (cpu) =>
+  [`@libsql/linux-${cpu}-gnu`, `@img/sharp-linux-${cpu}`, `@img/sharp-libvips-linux-${cpu}`]
 /** Of deploy/release, for the machine that it is installed on. */
 const INSTALLED = ['programs', 'units', 'etc']
 
@@ -37,9 +40,9 @@ const run = async (command, args) => {
 export async function buildRelease ({ source, directory, node = null }) {
   const version = versionOf(source)
   mkdirSync(directory, { recursive: true })
-  // What no machine needs: optional packages only change the priority of threads, but for SQLite's programs.
+  // What no machine needs: optional packages only change the priority of threads, but for those of packagesFor.
   const nodeModules = await provideNodeModules({ source, directory, target: ['--omit=optional'], run })
-  const programs = await provideSqlite({ source, directory, run })
+  const programs = await providePrograms({ source, directory, run })
   const work = mkdtempSync(path.join(directory, 'work-'))
   try {
     const name = `stevec-${version.name}`
@@ -58,17 +61,19 @@ export async function buildRelease ({ source, directory, node = null }) {
 /**
  * One release is for all of these CPUs.
  * @param {{source: string, directory: string, run: import('./npm-packages.js').Run}} options
- * @returns {Promise<string[]>} folders of packages, with a program of SQLite each
- * @throws {Error} when one has none
+ * @returns {Promise<Map<string, string>>} by name, folders of packages with machine code
+ * @throws {Error} when one is missing
  */
-async function provideSqlite ({ source, directory, run }) {
-  const programs = []
+async function providePrograms ({ source, directory, run }) {
+  const programs = new Map()
   for (const cpu of CPUS) {
     const target = ['--os=linux', `--cpu=${cpu}`, '--libc=glibc']
     const modules = await provideNodeModules({ source, directory, target, run })
-    const folder = path.join(modules, '@libsql', `linux-${cpu}-gnu`)
-    if (!existsSync(path.join(folder, 'index.node'))) throw new Error(`npm has not installed ${folder}`)
-    programs.push(folder)
+    for (const name of packagesFor(cpu)) {
+      const folder = path.join(modules, name)
+      if (!existsSync(path.join(folder, 'package.json'))) throw new Error(`npm has not installed ${folder}`)
+      programs.set(name, folder)
+    }
   }
   return programs
 }
@@ -84,7 +89,7 @@ function publish (file, directory) {
  * @param {object} options
  * @param {string} options.source
  * @param {string} options.nodeModules
- * @param {string[]} options.programs  see provideSqlite
+ * @param {Map<string, string>} options.programs  see providePrograms
  * @param {string} options.tree
  * @param {import('./version.js').Version} options.version
  * @param {string | null} options.node
@@ -92,8 +97,7 @@ function publish (file, directory) {
 function layTree ({ source, nodeModules, programs, tree, version, node }) {
   const epoch = version.epoch_s
   layApplication({ source, nodeModules, target: tree, epoch })
-  const libsql = path.join(tree, 'node_modules/@libsql')
-  for (const program of programs) layOver(program, path.join(libsql, path.basename(program)), { epoch })
+  for (const [name, folder] of programs) layOver(folder, path.join(tree, 'node_modules', name), { epoch })
   const deploy = path.join(tree, 'deploy')
   for (const part of INSTALLED) layOver(path.join(HERE, part), path.join(deploy, 'release', part), { epoch })
   layOver(path.join(HERE, '..'), deploy, { epoch, keep: (relative) => relative === 'package.json' })
