@@ -6,6 +6,7 @@ import { startBehindEdge, WAIT_MAX_MS } from './edge-wiki.js'
 import { BROWSER, useWiki } from './helper.js'
 import { png } from './images.js'
 import { bearer } from './people.js'
+import { halves } from './thumbnail-stories.js'
 
 const wiki = useWiki()
 
@@ -21,20 +22,27 @@ for (const policy of ['purge-url', 'purge-tag', 'bounded']) {
     assert.ok(await waitUntil(async () => (await edge.get('/wiki/Manual', BROWSER)).cache === 'HIT', WAIT_MAX_MS))
 
     const urls = []
-    for (const [name, payload] of /** @type {[string, Buffer][]} */ ([['a.pdf', Buffer.from('%PDF')], ['b', png()]])) {
+    const large = await halves(900, 600).png().toBuffer()
+    const all = /** @type {[string, Buffer][]} */ ([['a.pdf', Buffer.from('%PDF')], ['b', png()], ['c', large]])
+    for (const [name, payload] of all) {
       const headers = { 'content-type': 'application/octet-stream', ...bearer('editor') }
       const sent = await app.inject({ method: 'POST', url: `/api/v1/files?name=${name}`, headers, payload })
       assert.equal(sent.statusCode, 201, sent.body)
       urls.push(sent.json().url)
     }
+    const small = `${urls[2]}/thumbnail.webp`
+    const { status: first, headers: { location, 'cache-control': control } } = await edge.get(small, BROWSER)
+    // A machine may be so quick that it is made already.
+    if (first !== 200) assert.deepEqual([first, location, control], [302, urls[2], 'no-store'])
+    assert.ok(await waitUntil(async () => (await edge.get(small, BROWSER)).status === 200, WAIT_MAX_MS), 'no cache has 302')
+    urls.push(small)
     for (const url of urls) {
       await edge.get(url, BROWSER)
       const { status, cache, headers } = await edge.get(url, BROWSER)
       assert.deepEqual([status, cache, headers['cache-control']], [200, 'HIT', 'public, max-age=31536000, immutable'])
     }
 
-    for (const url of urls) {
-      const file = url.split('/')[2]
+    for (const file of new Set(urls.map((url) => url.split('/')[2]))) {
       const gone = await app.inject({ method: 'DELETE', url: `/api/v1/files/${file}`, headers: bearer('editor') })
       assert.equal(gone.statusCode, 204, gone.body)
     }
