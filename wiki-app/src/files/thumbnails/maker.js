@@ -25,7 +25,7 @@ export class NotMade extends Error {}
 
 /**
  * Makes thumbnails, each in a process of its own: a picture that breaks the decoder, or takes too much, ends that
- * process and not the wiki. It gets no settings, so it knows no secret, and sees the picture through standard input.
+ * process and not the wiki. It gets no settings, and the picture through standard input. It is no sandbox.
  * @param {object} options
  * @param {Pick<FastifyBaseLogger, 'warn'>} options.log
  * @param {Partial<Limits>} [options.limits]
