@@ -125,8 +125,9 @@ test('of a picture that was there before, the first request makes it', async (t)
   await made(app, `${url}/thumbnail.webp`)
 })
 
-test('it goes with its picture, also when it is made at that moment', async (t) => {
-  const { app, pictures } = await startWithPictures(t)
+test('it goes with its picture, also when it is made at that moment, or waits', async (t) => {
+  const { lines, logTo } = createLog()
+  const { app, pictures } = await startWithPictures(t, { logTo })
   const count = () => pictures.models.Thumbnails.countDocuments().exec()
   const url = await uploaded(app, await halves(900, 600).png().toBuffer())
   await made(app, `${url}/thumbnail.webp`)
@@ -140,10 +141,12 @@ test('it goes with its picture, also when it is made at that moment', async (t) 
 
   const second = await uploaded(app, await halves(900, 601).png().toBuffer())
   await waitUntil(() => childrenCalled('thumbnails/program.js') > 0, MADE_MAX_MS)
-  await app.inject({ method: 'DELETE', url: `/api/v1${second}` })
+  const third = await uploaded(app, await halves(900, 602).png().toBuffer())
+  for (const deleted of [third, second]) await app.inject({ method: 'DELETE', url: `/api/v1${deleted}` })
   await waitUntil(() => childrenCalled('thumbnails/program.js') === 0, MADE_MAX_MS)
   await app.close()
   assert.equal(await count(), 0)
+  assert.deepEqual(lines, [])
 
   await pictures.models.Thumbnails.collection.insertOne({ data: Buffer.from('of an older deletion') })
   assert.equal(await sweepThumbnails(pictures.models), 1)

@@ -29,22 +29,28 @@ export function createThumbnails ({ Files, Thumbnails }, log, maker) {
   /** @type {Map<string, Promise<void>>} */
   const underway = new Map()
 
+  const isGone = async (/** @type {StoredFile['_id']} */ _id) =>
+    await files.findOne({ _id }, { projection: { _id: 1 } }) === null
+
   /** @param {StoredFile} file @param {() => Promise<Readable>} read @param {Maker} by */
   async function make ({ _id, filename }, read, by) {
     const made = await by.make(read)
     if ('refused' in made) log.warn({ file: filename, reason: made.refused }, 'a picture has no thumbnail')
-    const kept = 'data' in made ? made : { failed_at: new Date() }
-    await thumbnails.replaceOne({ _id }, kept, { upsert: true })
+    // What failed here may have been made by another process.
+    if ('data' in made) await thumbnails.replaceOne({ _id }, made, { upsert: true })
+    else await thumbnails.updateOne({ _id }, { $setOnInsert: { failed_at: new Date() } }, { upsert: true })
     // A deletion may have come between.
-    if (await files.findOne({ _id }, { projection: { _id: 1 } }) === null) await thumbnails.deleteOne({ _id })
+    if (await isGone(_id)) await thumbnails.deleteOne({ _id })
   }
 
   /** @param {StoredFile} file @param {() => Promise<Readable>} read  its bytes, later */
   function start (file, read) {
     const key = String(file._id)
     if (maker === null || underway.has(key) || !hasThumbnail(file.metadata)) return
-    const making = make(file, read, maker).catch((error) => {
-      if (!(error instanceof NotMade)) log.warn({ err: error, file: file.filename }, 'a thumbnail could not be made')
+    const making = make(file, read, maker).catch(async (error) => {
+      // It may have been deleted while it waited.
+      if (error instanceof NotMade || await isGone(file._id).catch(() => false)) return
+      log.warn({ err: error, file: file.filename }, 'a thumbnail could not be made')
     }).finally(() => underway.delete(key))
     underway.set(key, making)
   }
