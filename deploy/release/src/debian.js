@@ -38,7 +38,8 @@ export async function makePackage ({ tree, work, version, withNode, run }) {
   put('etc/logrotate.d/stevec', own('debian/logrotate'))
   put('usr/lib/sysusers.d/stevec.conf', own('debian/sysusers.conf'))
   for (const name of ['stevec-backup', 'stevec-user']) put(`usr/sbin/${name}`, own(`debian/${name}`), 0o755)
-  put('usr/share/doc/stevec/copyright', readFileSync(path.join(root, INSTALLED_AT, 'LICENSE'), 'utf8'))
+  const licence = readFileSync(path.join(root, INSTALLED_AT, 'LICENSE'), 'utf8')
+  put('usr/share/doc/stevec/copyright', `${licence}\n${own('debian/copyright-of-packages')}`)
   symlinkSync(`${INSTALLED_AT}/docs/operations.md`, path.join(root, 'usr/share/doc/stevec/operations.md'))
 
   const conffiles = [...settings.map((name) => `/etc/stevec/${name}`), '/etc/logrotate.d/stevec']
