@@ -23,13 +23,13 @@ up: ## the wiki with all its doors, to browse; then what experiments need
 down: ## stop what `make up` started
 	@./stevec down
 
-test: ## lint, types and all tests but the slow ones; NODE=22 or NODE=24: with that Node
+test: ## lint, types and tests of everything, some minutes; NODE=22 or NODE=24: with that Node
 	@./stevec setup --with chromium
 	@./stevec setup --with redis
 	@./stevec setup --with pandoc
 	@.ci/with-node "$(NODE)" node .ci/test.js
 
-test-slow: ## whole experiments, runs that are interrupted, killed and resumed, a study, failover, a full disk, two browsers
+test-slow: ## tests in depth; whole experiments, runs that are interrupted, killed and resumed, a study, failover, a full disk, two browsers
 	@./stevec setup --with chromium
 	@./stevec setup --with faketime
 	@./stevec setup --with redis

@@ -97,6 +97,7 @@ def test_without_an_edit_a_lifetime_is_no_longer_than_a_first_edit_allows():
     assert found.setting.lifetime_s == pytest.approx(0.01 * 3600 / 4.6 * 2, rel=0.1)
 
 
+@pytest.mark.slow
 def test_advice_from_half_of_a_made_up_log_is_judged_by_the_other_half(capsys):
     assert hindsight(["--sites", "1", "--seed", "3"]) == 0
     text = capsys.readouterr().out

@@ -15,6 +15,8 @@ from run_folder_fixture import build_run_folder
 
 from stevec_report.__main__ import main
 
+pytestmark = pytest.mark.slow
+
 CHROMIUM = os.environ.get("CHROMIUM_BIN") or shutil.which("chromium") or shutil.which("google-chrome")
 TIMEOUT_S = 120
 SCREEN, PHONE = (1280, 800), (500, 900)  # Chromium has no narrower window

@@ -31,6 +31,7 @@ def sizes(run, names):
 class TestCompactRun:
     """A run of each kind of experiment."""
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("experiment", "settings"),
         [

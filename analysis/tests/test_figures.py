@@ -103,6 +103,7 @@ def check(written, make):
     return figure
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("run", RUNS, ids=lambda path: path.name)
 def test_labels_of_the_samples_figures_do_not_touch(written, blocks_once, run):
     figures = [block for block in blocks_once(run) if isinstance(block, Figure)]

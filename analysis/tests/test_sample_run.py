@@ -17,6 +17,8 @@ from stevec_report.analysis import Analysis
 from stevec_report.blocks import Figure
 from stevec_report.tolerance import TOLERATED_MS
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLE = ROOT / "results" / "sample"
 POLICY = ROOT / "results" / "sample-policy"

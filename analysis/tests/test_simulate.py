@@ -15,6 +15,8 @@ from stevec_simulate.__main__ import main
 from stevec_simulate.noise import Noise
 from stevec_simulate.rate import Line
 
+pytestmark = pytest.mark.slow
+
 WORST = Noise(between_runs=2, correlation=0.4, heavy_tails=True)
 
 
