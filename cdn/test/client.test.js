@@ -4,6 +4,8 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { inspect } from 'node:util'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { parseApiUrl } from '../src/cloudflare/api-url.js'
 import { createClient } from '../src/cloudflare/client.js'
 import { CloudflareError } from '../src/cloudflare/error.js'
@@ -44,6 +46,18 @@ describe('an API call', { concurrency: true }, () => {
       assert.equal(messages.length, 2)
       for (const message of messages) assert.match(message, /^look for the zone example\.com: .*; retrying in 0\.\d s$/)
     })
+  }
+})
+
+test('the time limit of an attempt holds while memory is collected', async (t) => {
+  const fake = await startFake(t)
+  setFlagsFromString('--expose-gc')
+  const collecting = setInterval(runInNewContext('gc'), 10)
+  t.after(() => clearInterval(collecting))
+  for (const how of /** @type {const} */ (['half', 'stall'])) {
+    fake.fail({ match: ZONES, how })
+    await assert.rejects(findZone(clientOf(fake, { attemptsMax: 1, timeoutMs: 1_000 }), 'example.com'),
+      /no complete response within 1 s/)
   }
 })
 

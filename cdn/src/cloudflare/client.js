@@ -62,14 +62,13 @@ export function createClient ({
       let waitedMs = 0
       for (let attempt = 1; ; attempt++) {
         signal?.throwIfAborted()
-        const timeout = AbortSignal.timeout(timeoutMs)
         /** @type {CloudflareError} */
         let error
         try {
-          return await send(api, { signal: signal ? AbortSignal.any([signal, timeout]) : timeout })
+          return await within({ timeoutMs, signal }, (own) => send(api, { signal: own }))
         } catch (cause) {
           signal?.throwIfAborted()
-          error = timeout.aborted
+          error = cause instanceof Late
             ? new CloudflareError(`${what}: no complete response within ${timeoutMs / 1000} s`, { kind: 'unreachable' })
             : explain(cause, what, redact)
         }
@@ -92,6 +91,32 @@ export function createClient ({
 }
 
 /** @typedef {ReturnType<typeof createClient>} Client */
+
+class Late extends Error {}
+
+/**
+ * Not by AbortSignal.timeout: as the SDK passes it on, it never fires with Node 20 once memory was collected while the
+ * body of a response arrives, and the call would wait for five minutes.
+ * @template T
+ * @param {{timeoutMs: number, signal?: AbortSignal}} limits @param {(signal: AbortSignal) => PromiseLike<T>} work
+ * @returns {Promise<T>}
+ * @throws {Late} after `timeoutMs`
+ */
+async function within ({ timeoutMs, signal }, work) {
+  const own = new AbortController()
+  const stop = () => own.abort(signal?.reason)
+  signal?.addEventListener('abort', stop, { once: true })
+  const timer = setTimeout(() => own.abort(new Late()), timeoutMs)
+  const aborted = new Promise((resolve, reject) => {
+    own.signal.addEventListener('abort', () => reject(own.signal.reason), { once: true })
+  })
+  try {
+    return await Promise.race([work(own.signal), /** @type {Promise<never>} */ (aborted)])
+  } finally {
+    clearTimeout(timer)
+    signal?.removeEventListener('abort', stop)
+  }
+}
 
 /**
  * @param {{token: string, baseURL: string | undefined, timeoutMs: number}} options
