@@ -15,8 +15,6 @@ from run_folder_fixture import build_run_folder
 
 from stevec_report.__main__ import main
 
-pytestmark = pytest.mark.slow
-
 CHROMIUM = os.environ.get("CHROMIUM_BIN") or shutil.which("chromium") or shutil.which("google-chrome")
 TIMEOUT_S = 120
 SCREEN, PHONE = (1280, 800), (500, 900)  # Chromium has no narrower window
@@ -53,7 +51,7 @@ addEventListener('load', () => {
 })
 """
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium: make setup")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(CHROMIUM is None, reason="no Chromium: make setup")]
 
 
 @pytest.fixture(scope="module")
