@@ -50,11 +50,12 @@ const UNSHARED = named(SHARING_FOLDER, [
 const IN_DEPTH = new Set([
   ...named('wiki-app/test/browser', ['api', 'codemirror', 'every-page', 'offline', 'reading', 'writing']),
   ...named('wiki-app/test', [
-    'archive-identity', 'cross-site-scripting', 'deferred-saves', 'digest', 'errors', 'fan-out', 'import-folder',
-    'markdown-diagrams', 'members', 'moving-history', 'moving-mediawiki', 'moving-renamed', 'pictures-disk',
-    'private-wiki-nginx', 'purge-log', 'purge-queue', 'scale', 'search-index', 'traces', 'write-behind'
+    'archive', 'archive-identity', 'concurrency', 'counts', 'cross-site-scripting', 'deferred-saves', 'digest', 'errors',
+    'fan-out', 'import-folder', 'markdown-diagrams', 'members', 'moving-history', 'moving-mediawiki', 'moving-renamed',
+    'old-revisions', 'origin-cache', 'pictures-disk', 'private-wiki-nginx', 'purge-log', 'purge-queue', 'renderer',
+    'scale', 'search-index', 'traces', 'write-behind'
   ]),
-  ...named('loadgen/test', ['import-kinds', 'setup']),
+  ...named('loadgen/test', ['import-kinds', 'load', 'profile', 'setup']),
   ...named('nginx/test', ['edge-16-stuck', 'edge-21-attacked', 'edge-32-eviction'])
 ])
 
