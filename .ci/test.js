@@ -75,7 +75,7 @@ const SUITES = {
         go('vet Go, Compose', 'vet', 'deploy/containers/check')
       ]
     ]
-    return { budget_min: 75, stages: [inDepth, [inTurn(parts)]] }
+    return { budget_min: 90, stages: [inDepth, [inTurn(parts)]] }
   }
 }
 
