@@ -10,6 +10,7 @@ import { PASSWORD } from '../people.js'
 /** @typedef {import('node:test').TestContext} TestContext */
 
 const WAIT_MAX_MS = 60_000
+const [SHOWN_MAX_MS, SHOWN_CHARS] = [5_000, 3_000]
 /** Of axe. */
 export const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
 export const COLOURS = ['color-contrast', 'link-in-text-block']
@@ -61,11 +62,24 @@ export function useBrowser ({ plainField = true } = {}) {
         if (/Content Security Policy/.test(message.text())) errors.push(message.text())
       })
       t.after(async () => {
+        // Node 20.12 has it, its types do not.
+        if (/** @type {{passed?: boolean}} */ (/** @type {unknown} */ (t)).passed === false) await showPages(t, browser)
         await Promise.all(browser.contexts().map((context) => context.close()))
         assert.deepEqual(errors, [], 'no script failed or was blocked by the Content Security Policy')
       })
       return { app, page, visit }
     }
+  }
+}
+
+/**
+ * What a failed test left in its windows: what it waits for may not come because something else did.
+ * @param {TestContext} t @param {import('playwright-core').Browser} browser
+ */
+async function showPages (t, browser) {
+  for (const page of browser.contexts().flatMap((context) => context.pages())) {
+    const text = await page.locator('body').innerText({ timeout: SHOWN_MAX_MS }).catch(String)
+    t.diagnostic(`${page.url()}: ${text.slice(0, SHOWN_CHARS)}`)
   }
 }
 

@@ -224,6 +224,8 @@ test('behind [[ the names of pages are offered, by keyboard and mouse', async (t
   const text = page.getByLabel('Text, in')
   const names = page.getByRole('listbox', { name: 'Pages' })
   await text.pressSequentially('see [[gui')
+  // Those of the first letters may come before.
+  await names.getByRole('option', { name: 'Garden' }).waitFor({ state: 'detached' })
   await names.getByRole('option', { name: 'Guide/Install' }).waitFor()
   assert.deepEqual(await names.getByRole('option').allInnerTexts(), ['Guide', 'Guide/Install'])
   await page.getByText('2 pages: choose with the arrow keys').waitFor()
