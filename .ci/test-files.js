@@ -50,8 +50,8 @@ const UNSHARED = named(SHARING_FOLDER, [
 const IN_DEPTH = new Set([
   ...named('wiki-app/test/browser', ['api', 'codemirror', 'every-page', 'offline', 'reading', 'writing']),
   ...named('wiki-app/test', [
-    'archive', 'archive-identity', 'concurrency', 'counts', 'cross-site-scripting', 'deferred-saves', 'digest', 'errors',
-    'fan-out', 'import-folder', 'markdown-diagrams', 'members', 'moving-history', 'moving-mediawiki', 'moving-renamed',
+    'archive', 'archive-identity', 'concurrency', 'counts', 'cross-site-scripting', 'deferred-saves', 'digest',
+    'errors', 'fan-out', 'import-folder', 'markdown-diagrams', 'members', 'moving-history', 'moving-mediawiki', 'moving-renamed',
     'old-revisions', 'origin-cache', 'pictures-disk', 'private-wiki-nginx', 'purge-log', 'purge-queue', 'renderer',
     'scale', 'search-index', 'traces', 'write-behind'
   ]),
