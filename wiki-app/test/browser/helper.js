@@ -10,7 +10,7 @@ import { PASSWORD } from '../people.js'
 /** @typedef {import('node:test').TestContext} TestContext */
 
 const WAIT_MAX_MS = 60_000
-const [SHOWN_MAX_MS, SHOWN_CHARS] = [5_000, 3_000]
+const [SHOWN_MAX_MS, SHOWN_CHARS, REQUESTS_SHOWN] = [5_000, 3_000, 12]
 /** Of axe. */
 export const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
 export const COLOURS = ['color-contrast', 'link-in-text-block']
@@ -52,7 +52,7 @@ export function useBrowser ({ plainField = true } = {}) {
         context.setDefaultTimeout(WAIT_MAX_MS)
         // Empty documents have no storage.
         if (plainField) await context.addInitScript(() => { try { localStorage.plainField = 'on' } catch {} })
-        return context.newPage()
+        return recorded(await context.newPage())
       }
       const page = await visit()
       /** @type {string[]} */
@@ -79,8 +79,23 @@ export function useBrowser ({ plainField = true } = {}) {
 async function showPages (t, browser) {
   for (const page of browser.contexts().flatMap((context) => context.pages())) {
     const text = await page.locator('body').innerText({ timeout: SHOWN_MAX_MS }).catch(String)
-    t.diagnostic(`${page.url()}: ${text.slice(0, SHOWN_CHARS)}`)
+    const requests = (recordings.get(page) ?? []).slice(-REQUESTS_SHOWN).join(', ')
+    t.diagnostic(`${page.url()} (last: ${requests}): ${text.slice(0, SHOWN_CHARS)}`)
   }
+}
+
+/** What each page requested and got, for `showPages`. @type {WeakMap<Page, string[]>} */
+const recordings = new WeakMap()
+
+/** @param {Page} page */
+function recorded (page) {
+  /** @type {string[]} */
+  const lines = []
+  page.on('request', (request) => lines.push(`${request.method()} ${new URL(request.url()).pathname}`))
+  page.on('response', (response) => lines.push(`${response.status()} ${new URL(response.url()).pathname}`))
+  page.on('requestfailed', (request) => lines.push(`${request.failure()?.errorText} ${request.url()}`))
+  recordings.set(page, lines)
+  return page
 }
 
 /**
