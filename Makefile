@@ -23,7 +23,7 @@ up: ## the wiki with all its doors, to browse; then what experiments need
 down: ## stop what `make up` started
 	@./stevec down
 
-test: ## lint, types and tests of everything, some minutes; NODE=22 or NODE=24: with that Node
+test: ## lint, types and tests of everything, a quarter of an hour; NODE=22 or NODE=24: with that Node
 	@./stevec setup --with chromium
 	@./stevec setup --with redis
 	@./stevec setup --with pandoc

@@ -44,16 +44,16 @@ const UNSHARED = named(SHARING_FOLDER, [
 ])
 
 /**
- * The costliest files whose area has others, a half to three minutes of processor time each: without them `make test`
- * takes half as long. They are the first of the slow ones.
+ * The costliest files whose area has others: without them `make test` takes half as long. They are the first of the
+ * slow ones.
  */
 const IN_DEPTH = new Set([
   ...named('wiki-app/test/browser', ['api', 'codemirror', 'every-page', 'offline', 'reading', 'writing']),
   ...named('wiki-app/test', [
     'archive', 'archive-identity', 'concurrency', 'counts', 'cross-site-scripting', 'deferred-saves', 'digest',
-    'errors', 'fan-out', 'import-folder', 'markdown-diagrams', 'members', 'moving-history', 'moving-mediawiki', 'moving-renamed',
-    'old-revisions', 'origin-cache', 'pictures-disk', 'private-wiki-nginx', 'purge-log', 'purge-queue', 'renderer',
-    'scale', 'search-index', 'traces', 'write-behind'
+    'errors', 'fan-out', 'import-folder', 'markdown-diagrams', 'members', 'moving-history', 'moving-mediawiki',
+    'moving-renamed', 'old-revisions', 'origin-cache', 'pictures-disk', 'private-wiki-nginx', 'purge-log',
+    'purge-queue', 'renderer', 'scale', 'search-index', 'traces', 'write-behind'
   ]),
   ...named('loadgen/test', ['import-kinds', 'load', 'profile', 'setup']),
   ...named('nginx/test', ['edge-16-stuck', 'edge-21-attacked', 'edge-32-eviction'])

@@ -19,7 +19,7 @@ const command = (name, file, args) => commandCheck(name, ROOT, file, args)
 const go = (/** @type {string} */ name, /** @type {'vet' | 'test'} */ verb, /** @type {string} */ folder) =>
   command(name, 'go', [verb, '-C', path.join(ROOT, folder), './...'])
 /** As set-up builds, so that its cache has the packages: without it `go vet` of k6 takes six times as long. */
-process.env.GOFLAGS = '-trimpath'
+process.env.GOFLAGS = `${process.env.GOFLAGS ?? ''} -trimpath`
 
 const [SLOWEST_SHOWN, FILES_SHOWN] = [20, 20]
 

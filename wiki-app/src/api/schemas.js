@@ -1,3 +1,4 @@
+import { BOX } from '../files/thumbnails/limits.js'
 import { AUTHOR_SCHEMA, CHANGE_PROPERTIES, LINE } from '../writing/change.js'
 
 const LIMIT_MAX = 100
@@ -95,8 +96,8 @@ export const SHARED_SCHEMAS = Object.entries({
     height: { type: 'integer', description: 'In pixels, of a picture.' },
     thumbnail_url: {
       type: 'string',
-      description: 'Of a larger picture, a WebP of at most 384 × 384 pixels. It leads to the picture until it is ' +
-        'made, and where it cannot be.'
+      description: `Of a larger picture, a WebP of at most ${BOX} × ${BOX} pixels. It leads to the picture until it ` +
+        'is made, and where it cannot be.'
     }
   }, {
     url: { type: 'string' },

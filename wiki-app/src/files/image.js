@@ -16,7 +16,7 @@ const BrokenImage = createError('WIKI_BROKEN_IMAGE', 'This %s is damaged: %s. ' 
 const TooManyPixels = createError('WIKI_TOO_MANY_PIXELS', 'The picture has %d × %d pixels; ' +
   'at most %d million are taken, so that every browser can show it. Make it smaller.', 413)
 
-const PIXELS_MAX = 50_000_000
+export const PIXELS_MAX = 50_000_000
 const SIGNATURE_BYTES = 12
 const RIFF_FORM_AT = 8
 

@@ -31,7 +31,7 @@ const BUCKET = 'files'
  *   space, after that of the space and a slash
  */
 
-/** Why a picture has no thumbnail is tried again after a day: it may have been the machine. */
+/** A thumbnail that could not be made is tried again after a day: it may have been the machine. */
 const FAILED_FOR_S = 86_400
 
 /**

@@ -7,8 +7,8 @@ import { asDownload } from './attachment-name.js'
 import { FileMissing, fileIn } from './picture-routes.js'
 import { shown } from './receive.js'
 import { sendFile, sendThumbnail } from './send-file.js'
-import { FILES_URL, urlOf } from './store.js'
-import { isThumbnail, THUMBNAIL } from './thumbnails/thumbnails.js'
+import { FILES_URL, thumbnailUrlOf, urlOf } from './store.js'
+import { isThumbnail } from './thumbnails/thumbnails.js'
 import { addUpload } from './upload.js'
 
 /** @import {Services} from '../services.js' */
@@ -58,7 +58,7 @@ export async function fileRoutes (app, { files, maxBytes, policy }) {
       const file = await fileIn(request, files)
       const { name } = /** @type {{name: string}} */ (request.params)
       if (isThumbnail(file, name)) {
-        const url = `${urlOf(file)}/${THUMBNAIL}`
+        const url = String(thumbnailUrlOf(file))
         return redirected(url, request, reply) ?? sendThumbnail(request, reply, file, { files })
       }
       return sendAt(urlOfName(file, name), request, reply, { file, disposition: asDownload(name), files })
@@ -67,7 +67,6 @@ export async function fileRoutes (app, { files, maxBytes, policy }) {
 }
 
 /**
- * In one spelling, as a deletion purges no other one from caches.
  * @param {string} url @param {import('fastify').FastifyRequest} request @param {import('fastify').FastifyReply} reply
  * @param {Parameters<typeof sendFile>[3] & {file: import('./model.js').StoredFile}} sent
  */
@@ -75,6 +74,7 @@ const sendAt = async (url, request, reply, { file, ...options }) =>
   redirected(url, request, reply) ?? sendFile(request, reply, file, options)
 
 /**
+ * To one spelling, as a deletion purges no other one from caches.
  * @param {string} url @param {import('fastify').FastifyRequest} request @param {import('fastify').FastifyReply} reply
  * @returns {import('fastify').FastifyReply | undefined} undefined: it is spelt so
  */

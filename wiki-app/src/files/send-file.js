@@ -18,8 +18,7 @@ const OF_NGINX = 'x-picture-files'
  * @param {{disposition: string, files: FileStore}} options  `disposition`: the header Content-Disposition
  */
 export async function sendFile (request, reply, file, { disposition, files }) {
-  const validators = { etag: `"${file.filename}"`, 'last-modified': file.uploadDate.toUTCString() }
-  const policy = { ...validators, 'cache-control': FOR_EVER, 'content-security-policy': FILE_SECURITY }
+  const { validators, policy } = headersOf(file, file.filename)
   if (fresh(request.headers, validators)) return reply.headers(policy).code(304).send()
   const headers = { ...policy, 'content-type': file.metadata.type, 'content-disposition': disposition }
   const internalUrl = request.headers[OF_NGINX] === undefined ? null : files.internalUrl(file)
@@ -34,14 +33,22 @@ export async function sendFile (request, reply, file, { disposition, files }) {
  * @param {{files: FileStore}} options
  */
 export async function sendThumbnail (request, reply, file, { files }) {
-  const validators = { etag: `"${file.filename}-thumbnail"`, 'last-modified': file.uploadDate.toUTCString() }
-  const policy = { ...validators, 'cache-control': FOR_EVER, 'content-security-policy': FILE_SECURITY }
+  const { validators, policy } = headersOf(file, `${file.filename}-thumbnail`)
   const data = await files.thumbnail(file)
   if (data === null) return reply.header('cache-control', 'no-store').redirect(urlOf(file), 302)
   if (fresh(request.headers, validators)) return reply.headers(policy).code(304).send()
   const headers = { ...policy, 'content-type': 'image/webp', 'content-disposition': 'inline' }
   return reply.headers({ ...headers, 'content-length': data.length })
     .send(request.method === 'HEAD' ? undefined : data)
+}
+
+/** @param {StoredFile} file @param {string} tag  of the representation, RFC 9110 section 8.8.3 */
+function headersOf (file, tag) {
+  const validators = { etag: `"${tag}"`, 'last-modified': file.uploadDate.toUTCString() }
+  return {
+    validators,
+    policy: { ...validators, 'cache-control': FOR_EVER, 'content-security-policy': FILE_SECURITY }
+  }
 }
 
 /**

@@ -19,6 +19,7 @@ const STDERR_MAX_CHARS = 300
 /** systemd and terminals send these to all processes of the wiki at once. @type {Set<string | null>} */
 const STOPS = new Set(['SIGHUP', 'SIGINT', 'SIGQUIT', 'SIGTERM'])
 const CLOSES = 'the wiki closes'
+const NO_DECODER = 'there is no decoder'
 
 /** Nothing was made, and that says nothing about the picture: it may be asked for again. */
 export class NotMade extends Error {}
@@ -44,16 +45,16 @@ export function createMaker ({ log, limits: given, program = PROGRAM }) {
      * @throws {NotMade} too many wait, the wiki closes, the process cannot start or has no decoder; errors of `open`
      */
     async make (open) {
-      if (isWithoutDecoder) throw new NotMade('there is no decoder')
       if (limit.waiting() >= WAITING_MAX) throw new NotMade(`${WAITING_MAX} others wait`)
       return limit.run(async () => {
+        if (isWithoutDecoder) throw new NotMade(NO_DECODER)
         if (closing.signal.aborted) throw new NotMade(CLOSES)
         const { code, signal, data, stderr } = await runOn(await open(), program, limits, closing.signal)
         if (closing.signal.aborted || STOPS.has(signal)) throw new NotMade(CLOSES)
         if (code === EXIT.noDecoder) {
-          if (!isWithoutDecoder) log.warn({ reason: stderr }, 'thumbnails cannot be made: sharp does not load')
           isWithoutDecoder = true
-          throw new NotMade('there is no decoder')
+          log.warn({ reason: stderr }, 'thumbnails cannot be made: sharp does not load')
+          throw new NotMade(NO_DECODER)
         }
         return code === 0 && data !== null ? { data } : { refused: stderr || `it ended with ${signal ?? code}` }
       })

@@ -2,6 +2,7 @@
 import { writeFileSync } from 'node:fs'
 import { setPriority } from 'node:os'
 import { buffer } from 'node:stream/consumers'
+import { PIXELS_MAX } from '../image.js'
 import { BOX, EXIT } from './limits.js'
 
 /** @import {Metadata, Sharp} from 'sharp' */
@@ -9,8 +10,6 @@ import { BOX, EXIT } from './limits.js'
 /** What shows a picture: https://sharp.pixelplumbing.com/api-utility/#block */
 const LOADERS = ['VipsForeignLoadJpeg', 'VipsForeignLoadPng', 'VipsForeignLoadWebp', 'VipsForeignLoadNsgif']
 const QUALITY = 75
-/** As image.js has it. */
-const PIXELS_MAX = 50_000_000
 /** Of those that are decoded as a whole: about five bytes each. */
 const WHOLE_PIXELS_MAX = 24_000_000
 const NICE = 10
