@@ -77,7 +77,7 @@ function thumbnailOf (image) {
     .toBuffer()
 }
 
-/** An exit would wait for the decoder, which of a PNG one pixel high took 6 GB meanwhile. @param {string} why */
+/** An exit would wait for the decoder, which of a PNG one pixel high takes gigabytes meanwhile. @param {string} why */
 function breakOff (why) {
   process.stderr.write(`${why}\n`)
   process.kill(process.pid, 'SIGKILL')
